@@ -1,0 +1,41 @@
+"""Named exceptions: a misuse quotes what it got, what was expected, and what to do.
+
+A numerical failure (not converged, diverged) is *not* an exception in featlab; it is a value with its remedy.
+"""
+
+from __future__ import annotations
+
+
+class FeatlabError(Exception):
+    """Base class of every exception that featlab raises on purpose."""
+
+
+class InvalidTarget(FeatlabError):
+    """A target that cannot be used: not in the language, or not an admissible function.
+
+    Attributes:
+        reason: what is wrong, in words.
+        text: the text as given (shortened when long), or None for a target that was not given as text.
+        column: the 1-based column where the fault was seen, or None.
+        suggestion: what to do instead, or None.
+    """
+
+    def __init__(
+        self, reason: str, *, text: str | None = None, column: int | None = None, suggestion: str | None = None
+    ) -> None:
+        self.reason = reason
+        self.text = text if text is None or len(text) <= 80 else text[:77] + "..."
+        self.column = column
+        self.suggestion = suggestion
+        where = f" at column {column}" if column is not None else ""
+        given = f"got {self.text!r}: " if self.text is not None else ""
+        remedy = f"; {suggestion}" if suggestion else ""
+        super().__init__(f"{given}{reason}{where}{remedy}")
+
+
+class InvalidParameter(FeatlabError, ValueError):
+    """A parameter outside its range; the message names it, quotes it and says what is allowed."""
+
+    def __init__(self, name: str, given: object, expected: str) -> None:
+        self.name, self.given, self.expected = name, given, expected
+        super().__init__(f"{name}: got {given!r}, expected {expected}")
