@@ -1,0 +1,112 @@
+"""Hermite polynomials in the probabilists' convention, and the tensors that a function of a few directions has.
+
+Conventions, everywhere in featlab: He_k is monic, E[He_j(z) He_k(z)] = k! [j = k] for z ~ N(0, 1); h_k = He_k / sqrt(k!)
+is its orthonormal version. For a multi-index a = (a_1, ..., a_r) the product h_a(z) = prod_i h_{a_i}(z_i) has degree
+|a| = sum a_i, and a square-integrable f has the expansion f = sum_a c_a h_a with sum_a c_a^2 = E[f^2] (Parseval).
+
+The degree-k Hermite tensor of f, T_k = E[f(z) He_k(z)], is symmetric with r^k entries T_{i1..ik} = sqrt(a!) c_a, where a
+counts how often each axis occurs among i1..ik. Here it is kept as its distinct coefficients c_a, |a| = k.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import combinations_with_replacement, permutations
+from math import factorial
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+
+def hermite_all(max_order: int, x: ArrayLike) -> Floats:
+    """He_0(x), ..., He_max_order(x), stacked in front, by He_{k+1} = x He_k - k He_{k-1}."""
+    x = np.asarray(x, dtype=float)
+    values = np.empty((max_order + 1, *x.shape))
+    values[0] = 1.0
+    if max_order >= 1:
+        values[1] = x
+    for k in range(1, max_order):
+        values[k + 1] = x * values[k] - k * values[k - 1]
+    return values
+
+
+def hermite_normalised_all(max_order: int, x: ArrayLike) -> Floats:
+    """h_0(x), ..., h_max_order(x) with h_k = He_k / sqrt(k!), by sqrt(k+1) h_{k+1} = x h_k - sqrt(k) h_{k-1}."""
+    x = np.asarray(x, dtype=float)
+    values = np.empty((max_order + 1, *x.shape))
+    values[0] = 1.0
+    if max_order >= 1:
+        values[1] = x
+    for k in range(1, max_order):
+        values[k + 1] = (x * values[k] - np.sqrt(k) * values[k - 1]) / np.sqrt(k + 1)
+    return values
+
+
+def hermite(order: int, x: ArrayLike) -> Floats:
+    """He_order(x), the monic polynomial orthogonal under the standard Gaussian."""
+    return hermite_all(order, x)[order]
+
+
+def hermite_series(coefficients: ArrayLike, x: ArrayLike) -> Floats:
+    """sum_k c_k He_k(x), by Clenshaw's recurrence (stable at every order)."""
+    return np.polynomial.hermite_e.hermeval(np.asarray(x, dtype=float), np.asarray(coefficients, dtype=float))
+
+
+@lru_cache(maxsize=None)
+def _multi_indices(rank: int, degree: int) -> tuple[tuple[int, ...], ...]:
+    picks = combinations_with_replacement(range(rank), degree)
+    return tuple(tuple(pick.count(axis) for axis in range(rank)) for pick in picks)
+
+
+def multi_indices(rank: int, degree: int) -> NDArray[np.int64]:
+    """All (a_1, ..., a_rank) with sum exactly `degree`, one a row; axis 0 first."""
+    return np.array(_multi_indices(rank, degree), dtype=np.int64).reshape(-1, rank)
+
+
+def hermite_products(points: Floats, degree: int) -> Floats:
+    """h_a(points) for every multi-index |a| = degree: from points (N, r) to values (N, count)."""
+    count, rank = points.shape
+    one_axis = hermite_normalised_all(degree, points)  # (degree + 1, N, r)
+    indices = multi_indices(rank, degree)
+    values = np.ones((count, len(indices)))
+    for axis in range(rank):
+        values *= one_axis[indices[:, axis], :, axis].T
+    return values
+
+
+def unfold(coefficients: Floats, rank: int, degree: int) -> Floats:
+    """The unfolding of the tensor with the given coefficients c_a: rank rows, one for each axis.
+
+    Statement: with T_k / sqrt(k!) of squared Frobenius norm sum_a c_a^2, the entry of the unfolding at axis i and
+    multi-index b, |b| = k - 1, weighted by how often b occurs, is sqrt((b_i + 1) / k) c_{b + e_i}. Its column space is the
+    smallest subspace U with T_k in U^{(x) k}.
+
+    Args:
+        coefficients: (..., count) coefficients in the order of `multi_indices(rank, degree)`.
+
+    Returns:
+        (..., rank, columns).
+    """
+    place = {index: position for position, index in enumerate(_multi_indices(rank, degree))}
+    lower = _multi_indices(rank, degree - 1)
+    source = np.empty((rank, len(lower)), dtype=np.int64)
+    weight = np.empty((rank, len(lower)))
+    for column, index in enumerate(lower):
+        for axis in range(rank):
+            raised = (*index[:axis], index[axis] + 1, *index[axis + 1 :])
+            source[axis, column] = place[raised]
+            weight[axis, column] = np.sqrt((index[axis] + 1) / degree)
+    return np.asarray(coefficients)[..., source] * weight
+
+
+def dense_tensor(coefficients: Floats, rank: int, degree: int) -> Floats:
+    """The full symmetric tensor T_{i1..ik} = sqrt(a!) c_a, of shape (rank,) * degree."""
+    tensor = np.zeros((rank,) * degree)
+    for coefficient, index in zip(coefficients, _multi_indices(rank, degree), strict=True):
+        value = coefficient * np.sqrt(float(np.prod([factorial(a) for a in index])))
+        axes = [axis for axis, a in enumerate(index) for _ in range(a)]
+        for place in set(permutations(axes)):
+            tensor[place] = value
+    return tensor
