@@ -89,8 +89,23 @@ def gauss_segment(low: float, high: float, nodes: int) -> tuple[Floats, Floats]:
         off_diagonal[k] = np.linalg.norm(residual)
         basis[k + 1] = residual / off_diagonal[k]
     jacobi = np.diag(diagonal) + np.diag(off_diagonal, 1) + np.diag(off_diagonal, -1)
-    x, vectors = np.linalg.eigh(jacobi)
-    return x, mass * vectors[0] ** 2
+    x = np.linalg.eigvalsh(jacobi)
+    return x, mass / _christoffel(x, diagonal, off_diagonal)
+
+
+def _christoffel(x: Floats, diagonal: Floats, off_diagonal: Floats) -> Floats:
+    """sum_k p_k(x)^2 over the orthonormal polynomials of the recurrence; its inverse at a node is the node's weight.
+
+    Unlike the squared eigenvector entries this is accurate for the tiny outer weights, which high degrees magnify.
+    """
+    below: Floats = np.zeros_like(x)
+    here: Floats = np.ones_like(x)
+    total = np.ones_like(x)
+    for k, off in enumerate(off_diagonal):
+        behind = off_diagonal[k - 1] if k else 0.0
+        below, here = here, ((x - diagonal[k]) * here - behind * below) / off
+        total += here**2
+    return total
 
 
 def gauss_pieces(breaks: Sequence[float], nodes: int) -> tuple[Floats, Floats]:
