@@ -1,0 +1,44 @@
+"""Step sizes: a number, or a law in the dimension.
+
+Convention, the same for every learner: steps are *per neuron*. The student is (1/p) sum_i a_i sigma(<w_i, x> + b_i)
+and one step with step size gamma is w_i <- w_i - gamma p (d loss / d w_i), so that the factor 1/p of the network
+cancels and gamma means the same thing at every width.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from featlab.errors import InvalidParameter
+from featlab.learners.checks import finite_number
+
+LOSSES = ("squared", "correlation")
+CONSTRAINTS = ("none", "projected", "spherical")
+
+
+@dataclass(frozen=True)
+class StepLaw:
+    """The step size c d^(-e) as a function of the dimension d."""
+
+    scale: float
+    exponent: float
+
+    def __post_init__(self) -> None:
+        finite_number("scale", self.scale)
+        finite_number("exponent", self.exponent)
+
+    def at(self, dim: int) -> float:
+        """Its value at dimension `dim`."""
+        return float(self.scale * float(dim) ** (-self.exponent))
+
+
+def step_at(step: float | StepLaw, dim: int) -> float:
+    """The value of a step size, number or law, at dimension `dim`."""
+    return step.at(dim) if isinstance(step, StepLaw) else float(step)
+
+
+def check_step(name: str, step: object, *, signed: bool = False) -> None:
+    """Refuse a step that is no finite number or law, or (unless `signed`) not above zero."""
+    value = step.scale if isinstance(step, StepLaw) else finite_number(name, step)
+    if not signed and value <= 0:
+        raise InvalidParameter(name, step, "a step size above 0, as a number or as StepLaw(scale, exponent)")
