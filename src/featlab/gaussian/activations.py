@@ -149,7 +149,7 @@ def _check_traceable(function: Callable[[Any], Any]) -> None:
     given = jax.ShapeDtypeStruct((2, 3), jnp.float32)
     try:
         result = jax.eval_shape(function, given)
-    except (TypeError, jax.errors.JAXTypeError) as error:
+    except (TypeError, ValueError) as error:  # what JAX and NumPy raise for a tracer they cannot take
         expected = "an elementwise function written with operators or jax.numpy, so that JAX can trace it"
         raise InvalidParameter("activation", function, expected) from error
     shape, dtype = getattr(result, "shape", None), getattr(result, "dtype", None)

@@ -137,6 +137,10 @@ def _hermite_formula(order: int) -> Formula:
     )
 
 
+def _distribution(ops: Any, x: Any) -> Any:
+    return 0.5 * ops.erfc(x * -sqrt(0.5))
+
+
 def _density(ops: Any, x: Any) -> Any:
     return ops.exp(-0.5 * x * x) / sqrt(2 * pi)
 
@@ -231,8 +235,8 @@ FORMULAS: dict[str, Formula] = {
         derivative=lambda ops, x: ops.expit(x) * (1.0 + x * ops.expit(-x)),
     ),
     "gelu": Formula(  # the exact x Phi(x), not its tanh approximation
-        value=lambda ops, x: x * ops.ndtr(x),
-        derivative=lambda ops, x: ops.ndtr(x) + x * _density(ops, x),
+        value=lambda ops, x: x * _distribution(ops, x),
+        derivative=lambda ops, x: _distribution(ops, x) + x * _density(ops, x),
         coefficients=_gelu_coefficients,
         kernel=_gelu_kernel,
     ),

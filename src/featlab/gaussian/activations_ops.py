@@ -78,7 +78,7 @@ NUMPY_OPS = SimpleNamespace(
     **{name: getattr(np, name) for name in _SHARED_NAMES},
     erf=scipy.special.erf,
     expit=scipy.special.expit,
-    ndtr=scipy.special.ndtr,
+    erfc=scipy.special.erfc,
     call=_in_float64,
 )
 
@@ -93,7 +93,7 @@ def jax_ops() -> SimpleNamespace:
         **{name: getattr(jnp, name) for name in _SHARED_NAMES},
         erf=special.erf,
         expit=special.expit,
-        ndtr=special.ndtr,
+        erfc=special.erfc,
         call=lambda function, x: function(x),
     )
 

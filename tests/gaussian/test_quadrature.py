@@ -1,0 +1,155 @@
+"""Quadrature: exact for piecewise polynomials, for jumps on surfaces, and for Stein's and Mehler's identities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import erf as erf_of_number
+from math import factorial, pi, sqrt
+
+import numpy as np
+import pytest
+from scipy.special import erf, ndtr
+from scipy.stats import norm
+
+from featlab.gaussian.hermite import Floats, hermite_all, hermite_normalised_all
+from featlab.gaussian.quadrature import gauss_pieces, gauss_segment, nested_rule, roots_on_lines
+
+
+@dataclass(frozen=True)
+class Level:
+    """A surface for the tests."""
+
+    variables: tuple[int, ...]
+    function: Callable[[Floats], Floats]
+
+
+def partial_moment(power: int, low: float, high: float) -> float:
+    """int_low^high z^power phi(z) dz by M_n = (n - 1) M_{n-2} - [z^{n-1} phi]."""
+    if power == 0:
+        return float(ndtr(high) - ndtr(low))
+
+    def edge(z: float) -> float:
+        return 0.0 if np.isinf(z) else z ** (power - 1) * float(norm.pdf(z))
+
+    below = (power - 1) * partial_moment(power - 2, low, high) if power >= 2 else 0.0
+    return below - (edge(high) - edge(low))
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(-np.inf, np.inf), (0.0, np.inf), (-1.3, 0.4), (-np.inf, -0.7), (-0.2, np.inf)]
+)
+def test_segment_rule_is_exact_to_degree_2n_minus_1_and_no_further(low: float, high: float) -> None:
+    x, w = gauss_segment(low, high, 5)
+    for power in range(10):
+        assert w @ x**power == pytest.approx(partial_moment(power, low, high), abs=1e-11)
+    assert abs(w @ x**10 - partial_moment(10, low, high)) > 1e-9
+
+
+def test_pieces_sum_to_one_and_leave_out_far_breaks() -> None:
+    x, w = gauss_pieces((1.0, -0.5, 1.0, 30.0), 7)
+    assert x.size == 21
+    assert w.sum() == pytest.approx(1.0, abs=1e-14)
+    assert np.all(np.diff(x) > 0)
+
+
+def test_a_jump_is_exact_where_gauss_hermite_is_wrong_in_the_third_digit() -> None:
+    x, w = gauss_pieces((0.0,), 10)
+    assert w @ (np.sign(x) * x) == pytest.approx(sqrt(2 / pi), abs=1e-14)
+    plain_x, plain_w = np.polynomial.hermite_e.hermegauss(200)
+    assert abs(plain_w @ (np.sign(plain_x) * plain_x) / sqrt(2 * pi) - sqrt(2 / pi)) > 1e-3
+
+
+def test_shifted_jump_hermite_coefficients_are_density_times_hermite() -> None:
+    """E[1(z > b) He_k] = phi(b) He_{k-1}(b): Stein for a jump at b."""
+    place = 0.37
+    x, w = gauss_pieces((place,), 21)
+    found = hermite_all(40, x) @ (w * (x > place))
+    expected = norm.pdf(place) * hermite_all(39, place)
+    roots = np.sqrt([float(factorial(k)) for k in range(1, 41)])
+    np.testing.assert_allclose(found[1:] / roots, expected / roots, atol=1e-12)
+
+
+def test_parseval_of_a_kinked_polynomial() -> None:
+    """sum_k E[f h_k]^2 increases to E[f^2]; for a corner the missing part falls like K^{-3/2}."""
+    x, w = gauss_pieces((0.5,), 60)
+    values = np.abs(x - 0.5)
+    energy = np.cumsum((hermite_normalised_all(100, x) @ (w * values)) ** 2)
+    missing = w @ values**2 - energy
+    assert np.all(missing > 0)
+    ratio = np.mean(missing[40:60]) / np.mean(missing[81:100])
+    assert ratio == pytest.approx((90 / 50) ** 1.5, rel=0.1)
+
+
+def test_stein_for_a_smooth_function() -> None:
+    """E[z f(z)] = E[f'(z)]."""
+    x, w = gauss_pieces(np.arange(-8.0, 8.5, 0.5).tolist(), 12)
+    for value, slope in [
+        (np.tanh(x), 1 - np.tanh(x) ** 2),
+        (np.sin(x), np.cos(x)),
+        (x**3, 3 * x**2),
+        (erf(x), 2 / sqrt(pi) * np.exp(-(x**2))),
+    ]:
+        assert w @ (x * value) == pytest.approx(w @ slope, abs=1e-13)
+
+
+@pytest.mark.parametrize("argument", [-2.0, -0.3, 0.0, 0.8, 3.0])
+def test_erf_after_a_spike(argument: float) -> None:
+    """E erf(b + z) = erf(b / sqrt 3) and E erf'(b + z) = 2 / sqrt(3 pi) exp(-b^2 / 3); not exp(-3 b^2)."""
+    x, w = gauss_pieces(np.arange(-8.0, 8.5, 0.5).tolist(), 12)
+    assert w @ erf(argument + x) == pytest.approx(erf_of_number(argument / sqrt(3)), abs=1e-14)
+    slope = w @ (2 / sqrt(pi) * np.exp(-((argument + x) ** 2)))
+    assert slope == pytest.approx(2 / sqrt(3 * pi) * np.exp(-(argument**2) / 3), abs=1e-14)
+    if argument:
+        assert abs(slope - 2 / sqrt(3 * pi) * np.exp(-3 * argument**2)) > 1e-3
+
+
+def test_roots_on_lines_finds_every_sign_change() -> None:
+    offsets = np.array([-1.0, 0.25, 2.0])
+    scan = np.linspace(-4, 4, 33)
+    line, place = roots_on_lines(lambda n, x: (x - offsets[n]) * (x + 3.1), 3, scan)
+    found = sorted(zip(line.tolist(), place.tolist(), strict=True))
+    expected = sorted((n, p) for n in range(3) for p in (offsets[n], -3.1))
+    assert [n for n, _ in found] == [n for n, _ in expected]
+    np.testing.assert_allclose([p for _, p in found], [p for _, p in expected], atol=1e-13)
+
+
+def test_parity_of_three_axes_is_exact() -> None:
+    """E[sign(z1 z2 z3) z1 z2 z3] = (2 / pi)^{3/2}, and every lower-degree product vanishes."""
+    axes = [Level((axis,), lambda p, axis=axis: p[:, axis]) for axis in range(3)]
+    rule = nested_rule(axes, 3, 4, extra_breaks=())
+    z = rule.points
+    parity = np.sign(z.prod(axis=1))
+    assert rule.mean(parity * z.prod(axis=1)) == pytest.approx((2 / pi) ** 1.5, abs=1e-13)
+    assert rule.mean(parity * z[:, 0] * z[:, 1]) == pytest.approx(0.0, abs=1e-14)
+    assert rule.mean(parity) == pytest.approx(0.0, abs=1e-14)
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.7])
+def test_tilted_surface_is_cut_line_by_line(threshold: float) -> None:
+    """E[1(a z1 + b z2 > t) z2] = b phi(t) for a^2 + b^2 = 1; without the cut it is off by more than 1e-4."""
+    a, b = 0.6, 0.8
+    surface = Level((0, 1), lambda p: a * p[:, 0] + b * p[:, 1] - threshold)
+    expected = b * norm.pdf(threshold)
+
+    def mean(surfaces: list[Level]) -> float:
+        rule = nested_rule(surfaces, 2, 24)
+        return float(rule.mean((surface.function(rule.points) > 0) * rule.points[:, 1]))
+
+    assert mean([surface]) == pytest.approx(expected, abs=1e-10)
+    assert abs(mean([]) - expected) > 1e-4
+
+
+def test_mehler_for_two_different_functions() -> None:
+    """E[f(u) g(v)] = sum_k rho^k E[f h_k] E[g h_k] with f = cos(u + 1), g = v^3 + sign(v), at rho = 0.6."""
+    rho = 0.6
+    surface = Level((0, 1), lambda p: rho * p[:, 0] + sqrt(1 - rho**2) * p[:, 1])
+    rule = nested_rule([surface], 2, 24)
+    u = rule.points[:, 0]
+    v = surface.function(rule.points)
+    direct = rule.mean(np.cos(u + 1) * (v**3 + np.sign(v)))
+    x, w = gauss_pieces((0.0,), 60)
+    basis = hermite_normalised_all(80, x)
+    first, second = basis @ (w * np.cos(x + 1)), basis @ (w * (x**3 + np.sign(x)))
+    assert np.sum(rho ** np.arange(81) * first * second) == pytest.approx(direct, abs=1e-10)
+    assert abs(np.sum((rho + 0.01) ** np.arange(81) * first * second) - direct) > 1e-4
