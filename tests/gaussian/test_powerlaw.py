@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import kstest
+from scipy.stats import kstest, norm
 
 from featlab.errors import InvalidParameter
 from featlab.gaussian import compare_with_log, fit_power_law, local_slopes
@@ -92,7 +92,10 @@ def test_weights_are_those_of_least_squares() -> None:
     fit = fit_power_law(SIZES, y, errors)
     assert (fit.exponent, np.log(fit.prefactor)) == pytest.approx(tuple(expected))
     assert fit.chi_squared == pytest.approx(cost[0])
-    assert fit.exponent_error == pytest.approx(np.sqrt(np.linalg.inv(rows.T @ rows)[0, 0]))
+    slope_error, intercept_error = np.sqrt(np.diag(np.linalg.inv(rows.T @ rows)))
+    assert fit.exponent_error == pytest.approx(slope_error)
+    half_width = 0.5 * np.log(fit.prefactor_interval[1] / fit.prefactor_interval[0])
+    assert half_width == pytest.approx(norm.ppf(0.975) * intercept_error)
     assert fit_power_law(SIZES, y).exponent != pytest.approx(fit.exponent, abs=1e-3)
 
 
