@@ -1,16 +1,17 @@
 """Hermite polynomials in the probabilists' convention, and the tensors that a function of a few directions has.
 
-Conventions, everywhere in featlab: He_k is monic, E[He_j(z) He_k(z)] = k! [j = k] for z ~ N(0, 1); h_k = He_k / sqrt(k!)
-is its orthonormal version. For a multi-index a = (a_1, ..., a_r) the product h_a(z) = prod_i h_{a_i}(z_i) has degree
-|a| = sum a_i, and a square-integrable f has the expansion f = sum_a c_a h_a with sum_a c_a^2 = E[f^2] (Parseval).
+Conventions, everywhere in featlab: He_k is monic, E[He_j(z) He_k(z)] = k! [j = k] for z ~ N(0, 1), and
+h_k = He_k / sqrt(k!) is its orthonormal version. For a multi-index a = (a_1, ..., a_r) the product
+h_a(z) = prod_i h_{a_i}(z_i) has degree |a| = sum a_i, and a square-integrable f has the expansion
+f = sum_a c_a h_a with sum_a c_a^2 = E[f^2] (Parseval).
 
-The degree-k Hermite tensor of f, T_k = E[f(z) He_k(z)], is symmetric with r^k entries T_{i1..ik} = sqrt(a!) c_a, where a
-counts how often each axis occurs among i1..ik. Here it is kept as its distinct coefficients c_a, |a| = k.
+The degree-k Hermite tensor of f, T_k = E[f(z) He_k(z)], is symmetric with r^k entries T_{i1..ik} = sqrt(a!) c_a, where
+a counts how often each axis occurs among i1..ik. Here it is kept as its distinct coefficients c_a, |a| = k.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from itertools import combinations_with_replacement, permutations
 from math import factorial
 
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.intp]
 
 
 def hermite_all(max_order: int, x: ArrayLike) -> Floats:
@@ -54,15 +56,15 @@ def hermite_series(coefficients: ArrayLike, x: ArrayLike) -> Floats:
     return np.polynomial.hermite_e.hermeval(np.asarray(x, dtype=float), np.asarray(coefficients, dtype=float))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _multi_indices(rank: int, degree: int) -> tuple[tuple[int, ...], ...]:
     picks = combinations_with_replacement(range(rank), degree)
     return tuple(tuple(pick.count(axis) for axis in range(rank)) for pick in picks)
 
 
-def multi_indices(rank: int, degree: int) -> NDArray[np.int64]:
+def multi_indices(rank: int, degree: int) -> Integers:
     """All (a_1, ..., a_rank) with sum exactly `degree`, one a row; axis 0 first."""
-    return np.array(_multi_indices(rank, degree), dtype=np.int64).reshape(-1, rank)
+    return np.array(_multi_indices(rank, degree), dtype=np.intp).reshape(-1, rank)
 
 
 def hermite_products(points: Floats, degree: int) -> Floats:
@@ -80,8 +82,8 @@ def unfold(coefficients: Floats, rank: int, degree: int) -> Floats:
     """The unfolding of the tensor with the given coefficients c_a: rank rows, one for each axis.
 
     Statement: with T_k / sqrt(k!) of squared Frobenius norm sum_a c_a^2, the entry of the unfolding at axis i and
-    multi-index b, |b| = k - 1, weighted by how often b occurs, is sqrt((b_i + 1) / k) c_{b + e_i}. Its column space is the
-    smallest subspace U with T_k in U^{(x) k}.
+    multi-index b, |b| = k - 1, weighted by how often b occurs, is sqrt((b_i + 1) / k) c_{b + e_i}. Its column space is
+    the smallest subspace U with T_k in U^{(x) k}.
 
     Args:
         coefficients: (..., count) coefficients in the order of `multi_indices(rank, degree)`.
@@ -91,7 +93,7 @@ def unfold(coefficients: Floats, rank: int, degree: int) -> Floats:
     """
     place = {index: position for position, index in enumerate(_multi_indices(rank, degree))}
     lower = _multi_indices(rank, degree - 1)
-    source = np.empty((rank, len(lower)), dtype=np.int64)
+    source = np.empty((rank, len(lower)), dtype=np.intp)
     weight = np.empty((rank, len(lower)))
     for column, index in enumerate(lower):
         for axis in range(rank):

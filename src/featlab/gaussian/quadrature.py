@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 
-from featlab.gaussian.hermite import Floats
+from featlab.gaussian.hermite import Floats, Integers
 
 # Beyond nine standard deviations lies a mass of 2e-19: less than rounding, so breaks out there are no breaks.
 REACH = 9.0
@@ -62,14 +63,10 @@ def gauss_segment(low: float, high: float, nodes: int) -> tuple[Floats, Floats]:
     Statement: exact for polynomials of degree <= 2 nodes - 1 on the segment. The three-term recurrence comes from a
     discretised Stieltjes procedure with full reorthogonalisation, nodes and weights from Golub and Welsch (1969).
     """
-    if high <= 0 or (
-        low == -np.inf and high < np.inf
-    ):  # mirror: rules on either side of 0 are exact mirror images
+    if high <= 0 or (low == -np.inf and high < np.inf):  # mirror: rules on either side of 0 are exact mirror images
         x, w = gauss_segment(-high, -low, nodes)
         return -x[::-1], w[::-1]
-    reach = REACH + 2.0 * np.sqrt(
-        nodes
-    )  # where a polynomial of degree 2 nodes has died out under the density
+    reach = REACH + 2.0 * np.sqrt(nodes)  # where a polynomial of degree 2 nodes has died out under the density
     edges = np.linspace(max(low, -reach), min(high, reach), 25)
     t, w = legendre(40)
     half = 0.5 * np.diff(edges)[:, None]
@@ -89,7 +86,7 @@ def gauss_segment(low: float, high: float, nodes: int) -> tuple[Floats, Floats]:
         off_diagonal[k] = np.linalg.norm(residual)
         basis[k + 1] = residual / off_diagonal[k]
     jacobi = np.diag(diagonal) + np.diag(off_diagonal, 1) + np.diag(off_diagonal, -1)
-    x = np.linalg.eigvalsh(jacobi)
+    x = np.asarray(np.linalg.eigvalsh(jacobi), dtype=np.float64)
     return x, mass / _christoffel(x, diagonal, off_diagonal)
 
 
@@ -116,13 +113,11 @@ def gauss_pieces(breaks: Sequence[float], nodes: int) -> tuple[Floats, Floats]:
     """
     inner = sorted({float(b) for b in breaks if abs(b) < REACH})
     ends = [-np.inf, *inner, np.inf]
-    pieces = [gauss_segment(low, high, nodes) for low, high in zip(ends[:-1], ends[1:], strict=True)]
+    pieces = [gauss_segment(low, high, nodes) for low, high in pairwise(ends)]
     return np.concatenate([x for x, _ in pieces]), np.concatenate([w for _, w in pieces])
 
 
-def roots_on_lines(
-    values: Callable[[Floats, Floats], Floats], lines: int, scan: Floats
-) -> tuple[Floats, Floats]:
+def roots_on_lines(values: Callable[[Integers, Floats], Floats], lines: int, scan: Floats) -> tuple[Integers, Floats]:
     """Sign changes of a function along many lines at once, by scan and bisection.
 
     Args:
@@ -153,13 +148,13 @@ def static_breaks(surfaces: Sequence[Surface], axis: int) -> list[float]:
     for surface in surfaces:
         if surface.variables == (axis,):
 
-            def values(_: Floats, position: Floats, surface: Surface = surface) -> Floats:
+            def values(_: Integers, position: Floats, surface: Surface = surface) -> Floats:
                 points = np.zeros((position.size, axis + 1))
                 points[:, axis] = position
                 return surface.function(points)
 
             breaks.extend(roots_on_lines(values, 1, _SCAN)[1].tolist())
-    return breaks
+    return sorted(set(np.round(breaks, 12).tolist()))
 
 
 def nested_rule(
@@ -193,14 +188,14 @@ def nested_rule(
 
 def _cut_lines(
     points: Floats, axis: int, surfaces: Sequence[Surface], breaks: Sequence[float], nodes: int
-) -> tuple[Floats, Floats, Floats]:
+) -> tuple[Integers, Floats, Floats]:
     """Composite Gauss-Legendre points on the line through each point, cut at its own crossings."""
     count = len(points)
     fixed = np.array(sorted({-REACH, -3.0, *breaks, 3.0, REACH}))
     cuts = [np.broadcast_to(fixed, (count, fixed.size))]
     for surface in surfaces:
 
-        def values(line: Floats, position: Floats, surface: Surface = surface) -> Floats:
+        def values(line: Integers, position: Floats, surface: Surface = surface) -> Floats:
             return surface.function(np.column_stack([points[line], position]))
 
         cuts.append(pad_by_line(*roots_on_lines(values, count, _SCAN), count, REACH))
@@ -213,7 +208,7 @@ def _cut_lines(
     return line, x[line, piece, node], weight[line, piece, node]
 
 
-def pad_by_line(line: Floats, position: Floats, lines: int, fill: float) -> Floats:
+def pad_by_line(line: Integers, position: Floats, lines: int, fill: float) -> Floats:
     """Ragged positions as a (lines, most) array, short rows filled up."""
     order = np.argsort(line, kind="stable")
     line, position = line[order], position[order]

@@ -1,0 +1,157 @@
+"""The conditional second moment G(y) = E[z z^T - I | Y = y], as a table over bins of the label.
+
+Cells of rays (see `rays`) are sorted into bins of y: a cell whose label runs over several bins is shared between them
+in proportion. Bins are narrow in the probit of the label's rank, so that tails and peaks are resolved alike; a value
+that the label takes with positive probability (an atom), or at which its density jumps, gets a narrow bin to itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.fft import irfft, rfft
+from scipy.special import ndtr
+
+from featlab.analysis.rays import Cells
+from featlab.gaussian.hermite import Floats
+
+_ATOM_MASS = 1e-7
+_PROBIT_REACH = 7.5
+_NOISE_BINS_PER_SD = 6.0
+_MOST_NOISE_BINS = 2**16
+
+
+@dataclass(frozen=True)
+class LabelTable:
+    """P(Y in bin) and E[z z^T - I; Y in bin] for every bin: mass (B,), moment (B, q, q)."""
+
+    mass: Floats
+    moment: Floats
+
+
+def label_table(cells: Cells, directions: Floats, unknown: int, bins: int, noise: float) -> LabelTable:
+    """Bin the cells by label.
+
+    Args:
+        directions: (rays, Q); the first `unknown` coordinates are those whose second moment is wanted, the others
+            belong to noise inside the link.
+        bins: how many bins of the continuous part.
+        noise: variance of Gaussian noise added to the label; the table then describes the noisy label.
+    """
+    edges = _noise_edges(cells, noise, bins) if noise > 0 else _edges(cells, bins)
+    share = _Sharing(cells, edges)
+    mass = share.collect(cells.mass)
+    upper = [(i, j) for i in range(unknown) for j in range(i, unknown)]
+    moment = np.zeros((len(mass), unknown, unknown))
+    for i, j in upper:
+        weight = cells.square * directions[cells.ray, i] * directions[cells.ray, j] - (i == j) * cells.mass
+        moment[:, i, j] = moment[:, j, i] = share.collect(weight)
+    if noise > 0:
+        mass, moment = _convolve(mass, moment, edges, noise)
+    kept = mass > 1e-13
+    return LabelTable(mass[kept], moment[kept])
+
+
+class _Sharing:
+    """How each cell's weight is divided among the bins between sorted edges (B + 1 bins, the outer ones open)."""
+
+    def __init__(self, cells: Cells, edges: Floats) -> None:
+        low, high = np.minimum(cells.first, cells.last), np.maximum(cells.first, cells.last)
+        self.edges, self.bins = edges, edges.size + 1
+        self.first_bin = np.searchsorted(edges, low, side="right")
+        self.last_bin = np.searchsorted(edges, high, side="right")
+        self.whole = self.first_bin == self.last_bin
+        self.low, self.high = low, high
+
+    def collect(self, weight: Floats) -> Floats:
+        total = np.bincount(self.first_bin[self.whole], weight[self.whole], self.bins)
+        wide = ~self.whole
+        if not wide.any():
+            return total
+        low, high = self.low[wide], self.high[wide]
+        density = weight[wide] / (high - low)
+        first, last = self.first_bin[wide], self.last_bin[wide]
+        total += np.bincount(first, density * (self.edges[first] - low), self.bins)
+        total += np.bincount(last, density * (high - self.edges[last - 1]), self.bins)
+        # Every bin strictly between gets density times its width: add the density at first + 1, take it off at last.
+        steps = np.bincount(first + 1, density, self.bins + 1) - np.bincount(last, density, self.bins + 1)
+        inside = np.cumsum(steps)[1 : self.bins - 1]
+        total[1:-1] += inside * np.diff(self.edges)
+        return total
+
+
+def _edges(cells: Cells, bins: int) -> Floats:
+    """Edges at equal steps of the probit of the label's rank, and around every atom."""
+    middle = 0.5 * (cells.first + cells.last)
+    order = np.argsort(middle)
+    sorted_labels, rank = middle[order], np.cumsum(cells.mass[order])
+    levels = ndtr(np.linspace(-_PROBIT_REACH, _PROBIT_REACH, bins + 1))
+    quantiles = sorted_labels[np.minimum(np.searchsorted(rank, levels), sorted_labels.size - 1)]
+    spread = _label_scale(cells)
+    for values, hair in ((_atoms(cells), 1e-8), (_critical_values(cells), 1e-5)):
+        for value in values:
+            width = hair * max(abs(value), spread)
+            quantiles = np.append(quantiles[np.abs(quantiles - value) > width], [value - width, value + width])
+    return np.unique(quantiles)
+
+
+def _label_scale(cells: Cells) -> float:
+    return float(np.sqrt(np.sum(cells.mass * cells.first**2) / np.sum(cells.mass)))
+
+
+def _atoms(cells: Cells) -> Floats:
+    """Values that the label takes on cells of positive total probability."""
+    flat = np.abs(cells.last - cells.first) <= 1e-10 * np.maximum(np.abs(cells.first), _label_scale(cells))
+    if not flat.any():
+        return np.zeros(0)
+    digits = np.round(cells.first[flat], 9)
+    values, place = np.unique(digits, return_inverse=True)
+    mass = np.bincount(place, cells.mass[flat])
+    many = np.bincount(place) > 3  # an extremum makes one flat cell on a ray; an atom makes many
+    return values[(mass > _ATOM_MASS) & many]
+
+
+def _critical_values(cells: Cells) -> Floats:
+    """Values at which many rays turn round or begin: there the density of the label and G may jump.
+
+    A bin that contained such a value would mix two very different conditional laws.
+    """
+    order = np.lexsort((cells.start, cells.ray))
+    ray, first, last = cells.ray[order], cells.first[order], cells.last[order]
+    begins = np.append(True, ray[1:] != ray[:-1])
+    together = np.append(False, ~begins[1:] & (np.abs(first[1:] - last[:-1]) <= 1e-9 * _label_scale(cells)))
+    rise = last - first
+    turns = together & (rise * np.append(0.0, rise[:-1]) < 0)
+    place = np.nonzero(turns)[0]
+    # The extremum of the parabola through the three values around the turning point (equal steps).
+    curvature = rise[place] - rise[place - 1]
+    mean_slope = 0.5 * (rise[place] + rise[place - 1])
+    extrema = first[place] - 0.5 * mean_slope**2 / curvature
+    candidates = np.concatenate([extrema, first[begins]])
+    values, counts = np.unique(np.round(candidates / _label_scale(cells), 5), return_counts=True)
+    return values[counts >= max(1, 0.02 * np.count_nonzero(begins))] * _label_scale(cells)
+
+
+def _noise_edges(cells: Cells, noise: float, bins: int) -> Floats:
+    """Equal bins, a fraction of the noise's standard deviation wide, over all labels but a mass of 1e-9."""
+    middle = 0.5 * (cells.first + cells.last)
+    order = np.argsort(middle)
+    rank = np.cumsum(cells.mass[order])
+    low, high = middle[order][np.searchsorted(rank, [1e-9, 1 - 1e-9])]
+    deviation = np.sqrt(noise)
+    low, high = low - 8 * deviation, high + 8 * deviation
+    wanted = max(bins, int(np.ceil(_NOISE_BINS_PER_SD * (high - low) / deviation)))
+    return np.linspace(low, high, min(wanted, _MOST_NOISE_BINS) + 1)
+
+
+def _convolve(mass: Floats, moment: Floats, edges: Floats, noise: float) -> tuple[Floats, Floats]:
+    """Spread each inner bin by the Gaussian noise (a fast Fourier transform over equal bins)."""
+    width = edges[1] - edges[0]
+    inner_mass, inner_moment = mass[1:-1], moment[1:-1]
+    length = 2 * inner_mass.size
+    frequency = 2 * np.pi * np.arange(length // 2 + 1) / (length * width)
+    damping = np.exp(-0.5 * noise * frequency**2)
+    table = np.column_stack([inner_mass, inner_moment.reshape(inner_mass.size, -1)])
+    smooth = irfft(rfft(table, length, axis=0) * damping[:, None], length, axis=0)[: inner_mass.size]
+    return smooth[:, 0], smooth[:, 1:].reshape(moment[1:-1].shape)

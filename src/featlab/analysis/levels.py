@@ -1,0 +1,148 @@
+"""Zero or not zero: the lowest Hermite order of the unknown directions that a family of test functions sees.
+
+The level of a subspace U is the smallest k >= 1 whose tensor (T_k for correlational queries, L_k for label functions;
+see `probes`) is not identically zero; the new directions are the column space of its unfolding. Every number is
+compared with its own error, estimated from two grids; what cannot be decided is said to be undecided, with the number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from featlab.analysis.grids import Grid, GridPair
+from featlab.analysis.probes import Probes
+from featlab.analysis.subspaces import complement, readable_basis
+from featlab.gaussian.hermite import Floats, dense_tensor, hermite_products, unfold
+
+# A signal is real above SURE times its estimated error, absent below DOUBT times, and in between it is undecided.
+SURE, DOUBT = 80.0, 8.0
+# "Absent" means something only if a relative signal of this size would have been seen.
+RESOLUTION = 1e-2
+_ROUNDING = 1e-11
+_CHUNK = 16_384
+
+
+class Finding(Enum):
+    ZERO = "zero"
+    NONZERO = "non-zero"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Level:
+    """What was found at a subspace.
+
+    Attributes:
+        order: the smallest k with a non-zero tensor; None if none was found up to `searched`.
+        directions: (rank, new) orthonormal columns, the directions it opens; empty if none.
+        signal: the relative size of the weakest direction accepted (a correlation, at most 1).
+        error: the relative numerical error it was compared with.
+        searched: the highest order looked at.
+        doubt: a sentence if it could not be decided whether some lower order vanishes, else None.
+        incomplete: a sentence if more directions may open at this order than were accepted, else None. It concerns
+            only when a direction is found: the test is made again once the accepted ones are known.
+    """
+
+    order: int | None
+    directions: Floats
+    signal: float
+    error: float
+    searched: int
+    doubt: str | None = None
+    incomplete: str | None = None
+
+
+def find_level(grids: GridPair, probes: Probes, known: Floats, max_order: int) -> Level:
+    """The level of the subspace spanned by the orthonormal columns `known`, looking up to max_order."""
+    unknown = complement(known)
+    empty = np.zeros((known.shape[0], 0))
+    doubt, error = None, 0.0
+    for order in range(1, max_order + 1):
+        tensors, errors = _tensors(grids, probes, known, unknown, order)
+        found = _directions(tensors, errors, unknown.shape[1], order)
+        error = float(np.median(errors))
+        findings = [_decide(significance, error) for significance in found.significance]
+        count = findings.count(Finding.NONZERO)
+        unsure = _doubt(order, found.signal[count], error) if Finding.UNDECIDED in findings else None
+        if count:
+            new = readable_basis(unknown @ found.directions[:, :count], count)
+            return Level(order, new, float(found.signal[count - 1]), error, order, doubt, unsure)
+        doubt = doubt or unsure
+    return Level(None, empty, 0.0, error, max_order, doubt)
+
+
+def _decide(significance: float, error: float) -> Finding:
+    if significance > SURE:
+        return Finding.NONZERO
+    if significance > DOUBT or DOUBT * error > RESOLUTION:
+        return Finding.UNDECIDED
+    return Finding.ZERO
+
+
+def _doubt(order: int, signal: float, error: float) -> str:
+    return (
+        f"whether order {order} vanishes is undecided: its relative size is {signal:.1e} with a numerical error of "
+        f"{error:.1e}; a form of the target whose kinks lie on coordinate planes is integrated more accurately"
+    )
+
+
+def _tensors(grids: GridPair, probes: Probes, known: Floats, unknown: Floats, order: int) -> tuple[Floats, Floats]:
+    """Tensors (tests, coefficients) relative to the test functions' norms, and the error of each test's row."""
+    fine, norms = _moments(grids.fine, probes, known, unknown, order)
+    coarse, _ = _moments(grids.coarse, probes, known, unknown, order)
+    norms = np.where(norms > 0, norms, 1.0)[:, None]
+    fine, coarse = fine / norms, coarse / norms
+    errors = np.linalg.norm(fine - coarse, axis=1)
+    for family in np.unique(probes.families):
+        # A row may agree on the two grids by accident: none is taken for more accurate than its family's middle one.
+        members = probes.families == family
+        errors[members] = np.maximum(errors[members], np.median(errors[members]))
+    return fine, np.maximum(errors, _ROUNDING)
+
+
+def _moments(grid: Grid, probes: Probes, known: Floats, unknown: Floats, order: int) -> tuple[Floats, Floats]:
+    """E[psi_l h_a(z)] for every test l and |a| = order, and the norms sqrt(E[psi_l^2])."""
+    moments, squares = 0.0, 0.0
+    for start in range(0, len(grid.weights), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        directions = grid.directions[part]
+        tests = probes.values(grid.labels[part], directions @ known)
+        weighted = tests * grid.weights[part, None]
+        moments = moments + weighted.T @ hermite_products(directions @ unknown, order)
+        squares = squares + np.sum(weighted * tests, axis=0)
+    return np.asarray(moments), np.sqrt(np.asarray(squares))
+
+
+@dataclass(frozen=True)
+class _Directions:
+    """Orthonormal columns, the most significant first; significance is in units of the numerical error."""
+
+    directions: Floats
+    significance: Floats
+    signal: Floats
+
+
+def _directions(tensors: Floats, errors: Floats, dimension: int, order: int) -> _Directions:
+    """The directions in which the tensors (tests, coefficients) extend.
+
+    Each test's row is divided by its own error before the singular values are taken, so that one badly integrated
+    test does not hide the others; by Weyl's inequality a singular value moves by at most sqrt(tests) errors.
+    """
+    unfolded = np.moveaxis(unfold(tensors, dimension, order), 0, 1)  # (dimension, tests, columns)
+    scaled = (unfolded / errors[:, None]).reshape(dimension, -1)
+    left, values, _ = np.linalg.svd(scaled, full_matrices=True)
+    significance = np.zeros(dimension)
+    significance[: values.size] = values / np.sqrt(len(tensors))
+    signal = np.linalg.norm(np.tensordot(left.T, unfolded, axes=1), axis=2).max(axis=1)
+    return _Directions(left, significance, signal)
+
+
+def level_matrices(grids: GridPair, probes: Probes, known: Floats) -> tuple[Floats, float]:
+    """The order-2 tensors of all test functions as matrices B_l = E[psi_l (z z^T - I)] (relative), and their error."""
+    unknown = complement(known)
+    tensors, errors = _tensors(grids, probes, known, unknown, order=2)
+    scaled = tensors * (float(np.median(errors)) / errors)[:, None]
+    return np.array([dense_tensor(row, unknown.shape[1], 2) for row in scaled]), float(np.median(errors))

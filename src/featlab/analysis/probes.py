@@ -1,0 +1,100 @@
+"""Test functions of what is already known, against which the Hermite tensors of the unknown part are measured.
+
+Write U for the subspace known so far, x = h_U, z = the rest. Whether T_k(x) = E[Y He_k(z) | x] vanishes for all x is
+decided on finitely many numbers E[Y chi_l(x) He_k(z)]; whether L_k(y, x) = E[He_k(z) | Y = y, x] vanishes for all (y,
+x) on E[psi_l(Y, x) He_k(z)]. The test functions are random waves with fixed seeds: a function that is orthogonal to
+all of them but not zero would have to oscillate faster than any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from featlab.analysis.grids import Grid
+from featlab.gaussian.hermite import Floats, Integers
+
+# Labels with at most so many different values are discrete; their indicators are then the test functions.
+MOST_DISCRETE_LABELS = 12
+_WAVES = 28
+_POWERS = 2
+
+
+@dataclass(frozen=True)
+class Probes:
+    """Test functions: `values(labels, x)` is (N, count) for labels (N,) and known coordinates x (N, s).
+
+    `families` numbers them by how hard they are to integrate: the errors of one family are comparable.
+    """
+
+    families: Integers
+    values: Callable[[Floats, Floats], Floats]
+
+
+def _waves(dimension: int, count: int) -> tuple[Floats, Floats]:
+    """Frequencies (dimension, count) on three scales and phases (count,) of random waves; the first is constant."""
+    generator = np.random.default_rng(20_240_915)
+    scales = np.array([0.5, 1.0, 2.0])[np.arange(count) % 3]
+    frequencies = generator.standard_normal((dimension, count)) * scales
+    phases = generator.uniform(0, 2 * np.pi, count)
+    frequencies[:, 0], phases[0] = 0.0, 0.0
+    return frequencies, phases
+
+
+def correlation_probes(known_dimension: int) -> Probes:
+    """Y cos(a.x + b): what correlational queries (one gradient, a giant step, one-pass SGD) can see."""
+    count = _WAVES if known_dimension else 1
+    frequencies, phases = _waves(known_dimension, count)
+
+    def values(labels: Floats, x: Floats) -> Floats:
+        return labels[:, None] * np.cos(x @ frequencies + phases)
+
+    return Probes(np.zeros(count, dtype=np.intp), values)
+
+
+def label_probes(grid: Grid, known_dimension: int) -> Probes:
+    """Functions of the label and of x: what statistical queries and methods that transform the label can see.
+
+    Discrete labels: the indicator of each value times cos(a.x + b). Otherwise Y^p cos(a.x + b) for p = 1, 2, which are
+    exact for polynomials, and cos(c t(Y) + a.x + b) with the bounded t(Y) = 2 arctan((Y - E[Y]) / sd(Y)).
+    """
+    levels = discrete_levels(grid)
+    if levels is not None:
+        return _indicator_probes(levels, known_dimension)
+    centre, scale = grid.mean, float(np.sqrt(grid.variance))
+    waves = _WAVES if known_dimension else 1
+    frequencies, phases = _waves(known_dimension, waves)
+    label_frequencies, label_phases = _waves(1 + known_dimension, 2 * _WAVES)
+
+    def values(labels: Floats, x: Floats) -> Floats:
+        angle = 2 * np.arctan((labels - centre) / scale)
+        of_x = np.cos(x @ frequencies + phases)
+        powers = [((labels - centre) / scale)[:, None] ** p * of_x for p in range(1, _POWERS + 1)]
+        bounded = np.cos(np.column_stack([angle, x]) @ label_frequencies + label_phases)
+        return np.column_stack([*powers, bounded])
+
+    # Families: each power of the label; then the bounded waves in four groups of growing frequency in the label.
+    of_powers = np.repeat(np.arange(_POWERS), waves)
+    speed = np.argsort(np.argsort(np.abs(label_frequencies[0])))
+    return Probes(np.concatenate([of_powers, _POWERS + 4 * speed // (2 * _WAVES)]), values)
+
+
+def _indicator_probes(levels: Floats, known_dimension: int) -> Probes:
+    waves = _WAVES if known_dimension else 1
+    frequencies, phases = _waves(known_dimension, waves)
+    tolerance = 0.25 * np.min(np.diff(levels)) if levels.size > 1 else 1.0
+
+    def values(labels: Floats, x: Floats) -> Floats:
+        of_x = np.cos(x @ frequencies + phases)
+        return np.column_stack([(np.abs(labels - level) < tolerance)[:, None] * of_x for level in levels])
+
+    return Probes(np.zeros(levels.size * waves, dtype=np.intp), values)
+
+
+def discrete_levels(grid: Grid) -> Floats | None:
+    """The distinct labels if they are few, else None. Seen on the grid's own points, which avoid the kinks."""
+    rounded = np.round(grid.labels, 10)
+    levels = np.unique(rounded)
+    return levels if levels.size <= MOST_DISCRETE_LABELS else None

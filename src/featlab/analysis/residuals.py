@@ -1,0 +1,111 @@
+"""What remains unexplained after one giant step and a trained readout, for each regime of samples and width.
+
+Statement (Dandi et al. 2023, Theorems 3 and 4, Conjecture 2): one giant step on n ~ d^a samples finds the subspace U
+of the Hermite tensors of degree <= a. With p = O(1) neurons the error stays above E Var(f | x), x = h_U; with p ~ d^b
+it stays above ||P_{U,>k} f||^2, k = min(a, b): the part of f of degree > k in the directions outside U, any function
+of x being free. The case k = 1 is proven (conditional Gaussian equivalence), larger k is conjectured. Label noise is
+not counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from featlab.analysis.energies import Energies
+from featlab.analysis.grids import known_rule
+from featlab.analysis.levels import SURE
+from featlab.analysis.subspaces import complement, nothing, readable_basis
+from featlab.gaussian.hermite import Floats, hermite_products, unfold
+from featlab.gaussian.quadrature import nested_rule
+from featlab.targets import Target
+
+_KNOWN_NODES = {1: 16, 2: 8, 3: 5}
+_INNER_NODES = {1: 24, 2: 14, 3: 7, 4: 5}
+
+
+@dataclass(frozen=True)
+class Regime:
+    """n ~ d^samples, p ~ d^width: the known subspace's dimension and the variance left unexplained."""
+
+    samples: int
+    width: int
+    known_dimension: int
+    residual: float
+
+
+@dataclass(frozen=True)
+class _InnerSurface:
+    variables: tuple[int, ...]
+    function: Callable[[Floats], Floats]
+
+
+def giant_step_subspace(energies: Energies, degree: int) -> Floats:
+    """U*: the span of the unfoldings of all Hermite tensors of degree 1..degree (one giant step on n ~ d^degree)."""
+    columns = [np.zeros((energies.rank, 0))]
+    for k in range(1, degree + 1):
+        sure = np.abs(energies.coefficients[k]) > SURE * energies.errors[k]
+        columns.append(unfold(np.where(sure, energies.coefficients[k], 0.0), energies.rank, k))
+    stacked = np.column_stack(columns)
+    if not stacked.any():
+        return nothing(energies.rank)
+    values = np.linalg.svd(stacked, compute_uv=False)
+    return readable_basis(stacked, int(np.sum(values > 1e-7 * values[0])))
+
+
+def regimes(target: Target, energies: Energies, max_samples: int) -> tuple[Regime, ...]:
+    """Every regime n ~ d^a, p ~ d^b with 1 <= a <= max_samples, 0 <= b <= a."""
+    found = []
+    for samples in range(1, max_samples + 1):
+        known = giant_step_subspace(energies, samples)
+        explained = explained_variance(target, energies, known, samples)
+        for width in range(samples + 1):
+            residual = max(0.0, energies.variance - float(explained[width]))
+            # Rounding of a difference of two equal numbers is no residual.
+            residual = 0.0 if residual < 1e-9 * energies.variance else residual
+            found.append(Regime(samples, width, known.shape[1], residual))
+    return tuple(found)
+
+
+def explained_variance(target: Target, energies: Energies, known: Floats, max_degree: int) -> Floats:
+    """Var of P_{U,<=k} f for k = 0..max_degree: sum over |b| <= k of E_x[ E[f h_b(z) | x]^2 ], less E[f]^2."""
+    if known.shape[1] == target.rank:
+        return np.full(max_degree + 1, energies.variance)
+    if known.shape[1] == 0:
+        return np.cumsum(np.concatenate([[0.0], energies.per_degree[1 : max_degree + 1]]))
+    unknown = complement(known)
+    squares = np.zeros(max_degree + 1)
+    rule = known_rule(target, known, _KNOWN_NODES[known.shape[1]])
+    for point, weight in zip(rule.points, rule.weights, strict=True):
+        squares += weight * _conditional_squares(target, known, unknown, point, max_degree)
+    mean = float(energies.coefficients[0][0])
+    return np.cumsum(squares) - mean**2
+
+
+def _conditional_squares(target: Target, known: Floats, unknown: Floats, point: Floats, max_degree: int) -> Floats:
+    """sum_{|b| = k} E[f h_b(z) | x = point]^2 for k = 0..max_degree."""
+    free = unknown.shape[1]
+    dimension = free + target.hidden
+
+    def fields(z: Floats) -> Floats:
+        padded = np.column_stack([z, np.zeros((len(z), dimension - z.shape[1]))])
+        return np.column_stack([point @ known.T + padded[:, :free] @ unknown.T, padded[:, free:]])
+
+    surfaces = []
+    for kink in target.kinks:
+        moving = _moving_axes(kink.variables, unknown, target.rank)
+        if moving:
+            surfaces.append(_InnerSurface(moving, lambda z, kink=kink: kink.function(fields(z))))
+    rule = nested_rule(surfaces, dimension, _INNER_NODES[dimension])
+    values = rule.weights * target.link(fields(rule.points))
+    squares = [np.sum((values @ hermite_products(rule.points[:, :free], k)) ** 2) for k in range(max_degree + 1)]
+    return np.array(squares)
+
+
+def _moving_axes(variables: tuple[int, ...], unknown: Floats, rank: int) -> tuple[int, ...]:
+    """The inner axes that a surface in these fields depends on, once the known coordinates are fixed."""
+    of_directions = [v for v in variables if v < rank]
+    inner = [axis for axis in range(unknown.shape[1]) if np.any(unknown[of_directions, axis] != 0)]
+    return (*inner, *(unknown.shape[1] + v - rank for v in variables if v >= rank))

@@ -1,0 +1,159 @@
+"""Staircases: which directions become learnable once others are known, for three kinds of learners.
+
+Each is one recursion U -> U + (new directions at U), from U = {0} until nothing is added:
+
+* giant steps with n = O(d): first-order correlations only, E[Y z | x] (Dandi et al. 2023);
+* the leap: correlations of the lowest order that is not zero, E[Y He_k(z) | x]; its largest order is the
+rotation-invariant
+  leap (Abbe et al. 2023, App. B.2);
+* the grand staircase: any function of the label, E[He_k(z) | y, x]; order 1 is TRIVIAL, order 2 EASY with a finite
+sample
+  ratio alpha, order k >= 3 HARD (Troiani et al. 2024; Damian et al. 2024 for a single index).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from featlab.analysis.components import reducing_subspaces
+from featlab.analysis.grids import GridPair
+from featlab.analysis.levels import Level, find_level, level_matrices
+from featlab.analysis.probes import correlation_probes, label_probes
+from featlab.analysis.subspaces import complement, join, nothing, readable_basis
+from featlab.analysis.thresholds import second_moments
+from featlab.gaussian.hermite import Floats
+from featlab.targets import Target
+
+# Blocks whose thresholds differ by less than this, or than three numerical errors, are learned together.
+_TIE = 2e-3
+
+
+class Kind(StrEnum):
+    TRIVIAL = "trivial"
+    EASY = "easy"
+    HARD = "hard"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step of a staircase.
+
+    Attributes:
+        exponent: the order k at which the new directions become visible.
+        directions: (rank, new) orthonormal columns.
+        signal: relative size of the weakest accepted direction; error: the numerical error it was compared with.
+    """
+
+    exponent: int
+    directions: Floats
+    signal: float
+    error: float
+
+
+@dataclass(frozen=True)
+class GrandStage(Stage):
+    """A stage of the grand staircase: its kind, and for an easy one the critical sample ratio alpha = n/d."""
+
+    kind: Kind = Kind.TRIVIAL
+    alpha: float | None = None
+    alpha_error: float | None = None
+
+
+AnyStage = TypeVar("AnyStage", bound=Stage)
+
+
+@dataclass(frozen=True)
+class Staircase(Generic[AnyStage]):
+    """Stages in order, whether they exhaust the target's directions, and every doubt met on the way.
+
+    A staircase ends where the next level cannot be decided: what follows would rest on a guess.
+    """
+
+    stages: tuple[AnyStage, ...]
+    complete: bool
+    doubts: tuple[str, ...]
+
+    @property
+    def exponent(self) -> int | None:
+        """The largest order met; None when the staircase could not be climbed to the end."""
+        return max(stage.exponent for stage in self.stages) if self.complete else None
+
+
+def giant_staircase(grids: GridPair) -> Staircase[Stage]:
+    """U_{t+1} = U_t + span{ E[Y z | x] : x in U_t }: giant steps on n = O(d) fresh samples each."""
+    return _correlation_staircase(grids, max_order=1)
+
+
+def leap_staircase(grids: GridPair, max_order: int) -> Staircase[Stage]:
+    """Add the directions of the lowest visible order, again and again; its exponent is the rotation-invariant leap."""
+    return _correlation_staircase(grids, max_order)
+
+
+def _correlation_staircase(grids: GridPair, max_order: int) -> Staircase[Stage]:
+    rank = grids.fine.rank
+    known = nothing(rank)
+    stages: list[Stage] = []
+    doubts: list[str] = []
+    while known.shape[1] < rank:
+        level = find_level(grids, correlation_probes(known.shape[1]), known, max_order)
+        doubts += [doubt for doubt in (level.doubt, level.incomplete) if doubt]
+        if level.order is None or level.doubt:
+            break
+        stages.append(Stage(level.order, level.directions, level.signal, level.error))
+        known = join(known, level.directions)
+    return Staircase(tuple(stages), known.shape[1] == rank, tuple(doubts))
+
+
+def grand_staircase(target: Target, grids: GridPair, max_order: int) -> Staircase[GrandStage]:
+    """Close under TRIVIAL directions, else take the EASY ones of smallest alpha, else the HARD ones of lowest order."""
+    rank = grids.fine.rank
+    known = nothing(rank)
+    stages: list[GrandStage] = []
+    doubts: list[str] = []
+    while known.shape[1] < rank:
+        level = find_level(grids, label_probes(grids.fine, known.shape[1]), known, max_order)
+        if level.order is None or level.doubt:
+            doubts.append(level.doubt or _nothing_found(level))
+            break
+        stage = _grand_stage(target, grids, known, level)
+        known = join(known, stage.directions)
+        if stages and stage.kind is stages[-1].kind is Kind.TRIVIAL:
+            stage = _merge(stages.pop(), stage)
+        stages.append(stage)
+    return Staircase(tuple(stages), known.shape[1] == rank, tuple(doubts))
+
+
+def _nothing_found(level: Level) -> str:
+    return (
+        f"no function of the label sees the remaining directions up to order {level.searched} (relative numerical "
+        f"error {level.error:.1e}); their exponent is larger, or infinite"
+    )
+
+
+def _grand_stage(target: Target, grids: GridPair, known: Floats, level: Level) -> GrandStage:
+    assert level.order is not None
+    if level.order != 2:
+        kind = Kind.TRIVIAL if level.order == 1 else Kind.HARD
+        alpha = 0.0 if level.order == 1 else None
+        return GrandStage(level.order, level.directions, level.signal, level.error, kind, alpha, alpha)
+    matrices, error = level_matrices(grids, label_probes(grids.fine, known.shape[1]), known)
+    moments = second_moments(target, known)
+    blocks = reducing_subspaces(matrices, error)
+    strengths = np.array([moments.restricted(block) for block in blocks])
+    first = strengths >= strengths.max() * (1 - max(_TIE, 3 * moments.error))
+    chosen = np.column_stack([block for block, early in zip(blocks, first, strict=True) if early])
+    new = readable_basis(complement(known) @ chosen, chosen.shape[1])
+    alpha = 1 / strengths.max()
+    return GrandStage(2, new, level.signal, level.error, Kind.EASY, float(alpha), float(alpha * moments.error))
+
+
+def _merge(before: GrandStage, after: GrandStage) -> GrandStage:
+    """Two successive trivial stages are one: each costs a single sweep, and no other algorithm tells them apart."""
+    directions = join(before.directions, after.directions)
+    signal, error = min(before.signal, after.signal), max(before.error, after.error)
+    together = readable_basis(directions, directions.shape[1])
+    return GrandStage(before.exponent, together, signal, error, Kind.TRIVIAL, 0.0, 0.0)

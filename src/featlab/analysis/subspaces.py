@@ -1,0 +1,52 @@
+"""Subspaces of the target's directions: orthonormal columns, in a basis that a person can read."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from featlab.gaussian.hermite import Floats
+
+_SNAP = 1e-7
+
+
+def complement(known: Floats) -> Floats:
+    """Orthonormal columns that span the orthogonal complement of the orthonormal columns `known` (r, s)."""
+    rank, dimension = known.shape
+    return readable_basis(np.eye(rank) - known @ known.T, rank - dimension)
+
+
+def readable_basis(spanning: Floats, dimension: int) -> Floats:
+    """Orthonormal columns for the column space of `spanning`, as close to the axes as Gauss-Jordan makes them.
+
+    The span of w2 and w3 comes back as these two axes, not as a rotation of them; that of w1 + w2 as (w1 + w2)/sqrt(2).
+    Entries that are zero to seven digits are made so: a direction is only known to its numerical error.
+    """
+    vectors = np.linalg.svd(spanning)[0][:, :dimension].T.copy()
+    row = 0
+    for column in range(vectors.shape[1]):
+        if row == dimension:
+            break
+        pivot = row + int(np.argmax(np.abs(vectors[row:, column])))
+        if abs(vectors[pivot, column]) < 1e-3:
+            continue
+        vectors[[row, pivot]] = vectors[[pivot, row]]
+        vectors[row] /= vectors[row, column]
+        for other in range(dimension):
+            if other != row:
+                vectors[other] -= vectors[other, column] * vectors[row]
+        row += 1
+    vectors[np.abs(vectors) < _SNAP] = 0.0
+    basis, triangle = np.linalg.qr(vectors.T)
+    basis = basis * np.sign(np.diag(triangle))
+    basis[np.abs(basis) < _SNAP] = 0.0
+    return basis
+
+
+def join(known: Floats, new: Floats) -> Floats:
+    """The sum of two orthogonal subspaces, given and returned as orthonormal columns."""
+    return np.column_stack([known, new])
+
+
+def nothing(rank: int) -> Floats:
+    """The subspace {0}."""
+    return np.zeros((rank, 0))

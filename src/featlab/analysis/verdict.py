@@ -1,0 +1,158 @@
+"""The analysis of a target: everything that can be known of it before any data is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from featlab.analysis.energies import Energies, coordinate_leap, hermite_energies
+from featlab.analysis.grids import GridPair, build_grids, can_refine
+from featlab.analysis.probes import discrete_levels
+from featlab.analysis.residuals import Regime, giant_step_subspace, regimes
+from featlab.analysis.sample_cost import SampleCost, sample_costs
+from featlab.analysis.staircase import (
+    GrandStage,
+    Kind,
+    Stage,
+    Staircase,
+    giant_staircase,
+    grand_staircase,
+    leap_staircase,
+)
+from featlab.errors import InvalidTarget
+from featlab.gaussian.hermite import Floats
+from featlab.targets import Target
+
+MOST_DIRECTIONS = 4
+MOST_FIELDS = 5
+_MOST_REFINEMENTS = 1
+# By rank: the highest order at which a tensor is looked for, the highest degree whose energy is computed, and the
+# largest power of d for which residuals are given.
+_SEARCH = {1: 40, 2: 16, 3: 12, 4: 12}
+_DEGREES = {1: 40, 2: 12, 3: 8, 4: 8}
+_REGIMES = {1: 4, 2: 4, 3: 3, 4: 3}
+
+
+class Verdict(StrEnum):
+    """Of the whole target: its hardest stage."""
+
+    TRIVIAL = "TRIVIAL"
+    EASY = "EASY"
+    HARD = "HARD"
+    UNDECIDED = "UNDECIDED"
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What a shallow network, and any other method, can learn of a target.
+
+    Attributes:
+        information_exponent: the lowest degree of the target's Hermite expansion; None if undecided.
+        leap: the rotation-invariant leap; coordinate_leap: the leap in the basis h1..hr as given.
+        generative_exponent: the largest order of the grand staircase.
+        alpha_c: weak-recovery sample ratio n/d of the first stage: 0 if trivial, None if hard or undecided;
+            alpha_c_error is its numerical error.
+        giant_steps: directions found by giant steps on n = O(d) samples; one_step: those of one step on n ~ d^l.
+        staircase, grand_staircase: the leap's stages and the grand staircase's.
+        regimes: the variance left after one giant step for each regime of samples and width.
+        sample_cost: by algorithm.
+        labels: the values the label takes if they are few, else None.
+        doubts: what could not be decided, with the numbers.
+    """
+
+    target: Target
+    energies: Energies
+    information_exponent: int | None
+    leap: int | None
+    coordinate_leap: int | None
+    generative_exponent: int | None
+    verdict: Verdict
+    alpha_c: float | None
+    alpha_c_error: float | None
+    giant_steps: tuple[Stage, ...]
+    one_step: Floats
+    staircase: tuple[Stage, ...]
+    grand_staircase: tuple[GrandStage, ...]
+    regimes: tuple[Regime, ...]
+    sample_cost: dict[str, SampleCost]
+    labels: Floats | None
+    doubts: tuple[str, ...]
+
+
+def analyse(target: Target) -> Analysis:
+    """Exponents, staircases, thresholds, residuals and costs of a target of at most four directions."""
+    _check_size(target)
+    search = max(_SEARCH[target.rank], min(target.degree or 0, 40))
+    grids = build_grids(target)
+    stairs = _staircases(target, grids, search)
+    while _doubts(stairs) and grids.refinement < _MOST_REFINEMENTS and can_refine(target, grids):
+        grids = build_grids(target, grids.refinement + 1)
+        stairs = _staircases(target, grids, search)
+    giant, leap, grand = stairs
+    energies = hermite_energies(grids, max(_DEGREES[target.rank], min(target.degree or 0, 12)))
+    information_exponent = leap.stages[0].exponent if leap.stages else None
+    return Analysis(
+        target=target,
+        energies=energies,
+        information_exponent=information_exponent,
+        leap=leap.exponent,
+        coordinate_leap=coordinate_leap(energies.monomials(), target.rank),
+        generative_exponent=grand.exponent,
+        verdict=_verdict(grand),
+        alpha_c=grand.stages[0].alpha if grand.stages else None,
+        alpha_c_error=grand.stages[0].alpha_error if grand.stages else None,
+        giant_steps=giant.stages,
+        one_step=giant_step_subspace(energies, information_exponent or 0),
+        staircase=leap.stages,
+        grand_staircase=grand.stages,
+        regimes=regimes(target, energies, _REGIMES[target.rank]),
+        sample_cost=sample_costs(
+            rank=target.rank,
+            information_exponent=information_exponent,
+            leap=leap.exponent,
+            generative_exponent=grand.exponent,
+            degree=target.degree,
+            degree_for_most=energies.degree_explaining(0.99),
+            searched_degree=len(energies.coefficients) - 1,
+        ),
+        labels=discrete_levels(grids.fine),
+        doubts=_doubts(stairs),
+    )
+
+
+_Stairs = tuple[Staircase[Stage], Staircase[Stage], Staircase[GrandStage]]
+
+
+def _staircases(target: Target, grids: GridPair, search: int) -> _Stairs:
+    return giant_staircase(grids), leap_staircase(grids, search), grand_staircase(target, grids, search)
+
+
+def _doubts(stairs: _Stairs) -> tuple[str, ...]:
+    names = ("giant steps", "leap", "grand staircase")
+    found = [f"{name}: {doubt}" for name, stair in zip(names, stairs, strict=True) for doubt in stair.doubts]
+    return tuple(dict.fromkeys(found))
+
+
+def _verdict(grand: Staircase[GrandStage]) -> Verdict:
+    kinds = {stage.kind for stage in grand.stages}
+    if Kind.HARD in kinds:
+        return Verdict.HARD
+    if not grand.complete:
+        return Verdict.UNDECIDED
+    return Verdict.EASY if Kind.EASY in kinds else Verdict.TRIVIAL
+
+
+def _check_size(target: Target) -> None:
+    if target.rank > MOST_DIRECTIONS:
+        raise InvalidTarget(
+            f"the target has {target.rank} directions and the analysis handles at most {MOST_DIRECTIONS}",
+            text=target.text,
+            suggestion="drop terms, or analyse parts of the target that use fewer directions",
+        )
+    if target.rank + target.hidden > MOST_FIELDS:
+        raise InvalidTarget(
+            f"{target.rank} directions and {target.hidden} noise variables are more than the {MOST_FIELDS} that the "
+            "analysis integrates over",
+            text=target.text,
+            suggestion="noise added to the label costs nothing: give it as `noise` instead of an xi",
+        )

@@ -1,0 +1,147 @@
+"""The papers that featlab's statements come from, under short keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Citation:
+    key: str
+    authors: str
+    year: int
+    title: str
+    arxiv: str | None = None
+
+    @property
+    def short(self) -> str:
+        """Authors and year, as one would write it in a sentence."""
+        return f"{self.authors} {self.year}"
+
+    @property
+    def link(self) -> str | None:
+        return f"https://arxiv.org/abs/{self.arxiv}" if self.arxiv else None
+
+
+_PAPERS = (
+    Citation(
+        "benarous2021",
+        "Ben Arous, Gheissari, Jagannath",
+        2021,
+        "Online stochastic gradient descent on non-convex losses from high-dimensional inference",
+        "2003.10409",
+    ),
+    Citation("abbe2022", "Abbe, Boix-Adsera, Misiakiewicz", 2022, "The merged-staircase property", "2202.08658"),
+    Citation(
+        "abbe2023",
+        "Abbe, Boix-Adsera, Misiakiewicz",
+        2023,
+        "SGD learning on neural networks: leap complexity and saddle-to-saddle dynamics",
+        "2302.11055",
+    ),
+    Citation(
+        "damian2022",
+        "Damian, Lee, Soltanolkotabi",
+        2022,
+        "Neural networks can learn representations with gradient descent",
+        "2206.15144",
+    ),
+    Citation(
+        "damian2024",
+        "Damian, Pillaud-Vivien, Lee, Bruna",
+        2024,
+        "Computational-statistical gaps in Gaussian single-index models",
+        "2403.05529",
+    ),
+    Citation(
+        "damian2025",
+        "Damian, Lee, Bruna",
+        2025,
+        "The generative leap: sharp sample complexity for efficiently learning Gaussian multi-index models",
+        "2506.05500",
+    ),
+    Citation(
+        "dandi2023",
+        "Dandi, Krzakala, Loureiro, Pesce, Stephan",
+        2023,
+        "How two-layer neural networks learn, one (giant) step at a time",
+        "2305.18270",
+    ),
+    Citation(
+        "dandi2024",
+        "Dandi, Troiani, Arnaboldi, Pesce, Zdeborova, Krzakala",
+        2024,
+        "The benefits of reusing batches for gradient descent in two-layer networks",
+        "2402.03220",
+    ),
+    Citation(
+        "lee2024",
+        "Lee, Oko, Suzuki, Wu",
+        2024,
+        "Neural network learns low-dimensional polynomials with SGD near the information-theoretic limit",
+        "2406.01581",
+    ),
+    Citation(
+        "arnaboldi2024",
+        "Arnaboldi, Dandi, Krzakala, Pesce, Stephan",
+        2024,
+        "Repetita iuvant: data repetition allows SGD to learn high-dimensional multi-index functions",
+        "2405.15459",
+    ),
+    Citation(
+        "troiani2024",
+        "Troiani, Dandi, Defilippis, Zdeborova, Loureiro, Krzakala",
+        2024,
+        "Fundamental computational limits of weak learnability in high-dimensional multi-index models",
+        "2405.15480",
+    ),
+    Citation(
+        "defilippis2025",
+        "Defilippis, Dandi, Mergny, Krzakala, Loureiro",
+        2025,
+        "Optimal spectral transitions in high-dimensional multi-index models",
+        "2502.02545",
+    ),
+    Citation(
+        "mei2022",
+        "Mei, Misiakiewicz, Montanari",
+        2022,
+        "Generalization error of random feature and kernel methods: hypercontractivity and kernel matrix concentration",
+        "2101.10588",
+    ),
+    Citation(
+        "ba2022",
+        "Ba, Erdogdu, Suzuki, Wang, Wu, Yang",
+        2022,
+        "High-dimensional asymptotics of feature learning: how one gradient step improves the representation",
+        "2205.01445",
+    ),
+    Citation(
+        "bietti2022",
+        "Bietti, Bruna, Sanford, Song",
+        2022,
+        "Learning single-index models with shallow neural networks",
+        "2210.15651",
+    ),
+    Citation(
+        "dandi2025",
+        "Dandi, Pesce, Zdeborova, Krzakala",
+        2025,
+        "The computational advantage of depth: learning high-dimensional hierarchical functions with gradient descent",
+        "2502.13961",
+    ),
+    Citation(
+        "mousavi2023",
+        "Mousavi-Hosseini, Wu, Suzuki, Erdogdu",
+        2023,
+        "Gradient-based feature learning under structured data",
+        "2309.03843",
+    ),
+)
+
+CITATIONS: dict[str, Citation] = {paper.key: paper for paper in _PAPERS}
+
+
+def cite(*keys: str) -> tuple[Citation, ...]:
+    """The papers under these keys, in this order."""
+    return tuple(CITATIONS[key] for key in keys)
