@@ -1,0 +1,227 @@
+"""Which functions are admissible targets: defined almost everywhere, not constant, square-integrable under N(0, I).
+
+All three are decided numerically, at fixed points, with the following rules. A case that the numbers cannot separate
+from a violation is refused, in words.
+
+*Defined.* Every logarithm and fractional power is checked at Gaussian points stretched by 1, 2, 4, 8 and by a local
+search that pushes its argument down; an argument below -1e-9 of the size of its terms is a violation. Sets
+further than 26 standard deviations out (probability below 1e-148) do not count.
+
+*Tails.* E f^2 is finite iff 2 log|f(rho u)| - rho^2/2 falls along every ray u. The worst ray is sought among axes,
+random rays and random changes of the best; at rho = 26 the integrand must lie 25 e-folds below its maximum on the ray.
+So exp(0.2*h1**2) passes, exp(h1**2/4) and exp(exp(h1)) do not, and exp(0.24*h1**2), whose mean square is finite but
+carried by points that float64 hardly knows, is refused as a borderline case.
+
+*Poles.* Near a zero of the base of a negative power (or of a logarithm) |f| grows like distance^(-s); with the zero set
+of codimension c, f^2 is integrable iff 2 s < c. The zeros are found along random lines (c = 1) and by descent (c from
+the span of gradients nearby); s is fitted between distances 1e-4 and 1e-9; 2 s > c - 0.02 is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import sympy
+
+from featlab.errors import InvalidTarget
+from featlab.targets.evaluate import Floats, Memo, values
+from featlab.targets.functions import row_of
+from featlab.targets.surfaces import Function, crossings, gaussian_points, touching_points
+
+REACH = 26.0
+_TAIL_MARGIN = 25.0
+_MAX_LOG_SQUARE = 345.0
+# Odd radii and rays just beside the axes: a pole on an axis or at a round number is the business of the pole test.
+_RADII = np.append(np.linspace(0.4871, 25.613, 51), REACH)
+_DISTANCES = np.array([1e-4, 1e-9])
+
+
+def spread_points(variables: int, count: int = 400) -> Floats:
+    """Gaussian points stretched by 1, 2, 4 and 8, none further out than 26 standard deviations."""
+    points = np.concatenate([scale * gaussian_points(count, variables, 7) for scale in (1.0, 2.0, 4.0, 8.0)])
+    return _within_reach(points)
+
+
+def _within_reach(points: Floats) -> Floats:
+    length = np.linalg.norm(points, axis=-1, keepdims=True)
+    return points * np.minimum(1.0, REACH / np.maximum(length, 1e-12))
+
+
+def check_defined(literal: sympy.Expr, names: Sequence[str]) -> None:
+    """Refuse a tree with a logarithm or fractional power of something negative on a set of positive measure.
+
+    It looks at the tree as typed, so sqrt(h1)**2 is refused although it could be simplified to h1.
+    """
+    for node in sorted(set(sympy.preorder_traversal(literal)), key=sympy.default_sort_key):
+        row = row_of(node)
+        if row is None or row.outside is None:
+            continue
+        points = _pushed_down(node.args[0], names)
+        memo: Memo = {}
+        fields = dict(zip(names, points.T, strict=True))
+        arguments = [np.broadcast_to(values(argument, fields, memo), len(points)) for argument in node.args]
+        size = _size_of_terms(node.args[0], memo)
+        bad = row.outside(*arguments) & (arguments[0] < -1e-9 * size) & np.isfinite(arguments[0])
+        if bad.any():
+            raise InvalidTarget(
+                f"undefined on a set of positive measure: {row.outside_words}{_where(names, points[bad][0])}",
+                suggestion="make its argument non-negative, for example with abs(...) or relu(...)",
+            )
+
+
+def _pushed_down(tree: sympy.Expr, names: Sequence[str]) -> Floats:
+    """Spread points, and points found by moving those with the lowest values of the tree further down."""
+    if not names:
+        return np.zeros((1, 0))
+    points = spread_points(len(names))
+    best = points
+    for round_number, scale in enumerate((2.0, 1.0, 0.5, 0.2, 0.05)):
+        height = np.broadcast_to(values(tree, dict(zip(names, best.T, strict=True))), len(best))
+        lowest = best[np.argsort(np.where(np.isnan(height), np.inf, height))[:8]]
+        moves = scale * gaussian_points(8 * 24, len(names), 30 + round_number)
+        best = np.concatenate([lowest, _within_reach(np.repeat(lowest, 24, axis=0) + moves)])
+    return np.concatenate([points, best])
+
+
+def _size_of_terms(tree: sympy.Expr, memo: Memo) -> Floats:
+    """The size that a sum would have without cancellation: it scales the rounding error of the sum."""
+    if isinstance(tree, sympy.Add):
+        return sum((np.abs(memo[term]) for term in tree.args), start=np.zeros(1))
+    return np.abs(memo[tree])
+
+
+def _where(names: Sequence[str], point: Floats) -> str:
+    if not names:
+        return ""
+    rounded = np.where(np.abs(point) < 1e-12, 0.0, point)
+    return ", for example at " + ", ".join(f"{name} = {x:.4g}" for name, x in zip(names, rounded, strict=True))
+
+
+def check_not_constant(function: Function, variables: int) -> None:
+    """Refuse a function that does not change, beyond rounding, at Gaussian points stretched up to 8 times."""
+    value = function(spread_points(variables)) if variables else np.zeros(1)
+    value = value[np.isfinite(value)]
+    if not len(value):
+        raise InvalidTarget("the target is not finite at any point", suggestion="look for overflow or division by zero")
+    if np.ptp(value) <= 1e-13 * np.max(np.abs(value)):
+        raise InvalidTarget("the target is constant: there is nothing to learn", suggestion="let it depend on h1")
+
+
+def check_tails(function: Function, names: Sequence[str]) -> None:
+    """Refuse a function that grows too fast for E f^2 < infinity, or beyond what float64 can hold."""
+    rays = _worst_rays(function, len(names))
+    logs = _log_integrand(function, rays)
+    far, top = logs[:, -1], np.max(logs[:, :-1], axis=1)
+    overflow = np.isposinf(logs) | np.isnan(logs)
+    if overflow.any():
+        ray, radius = np.argwhere(overflow)[0]
+        at = _where(names, _RADII[radius] * rays[ray])
+        raise InvalidTarget(
+            f"not square-integrable under the Gaussian, or too large for float64: its value is not a number{at}",
+            suggestion="a target may grow like a polynomial or like exp(0.2*h1**2), all intermediate values finite",
+        )
+    heavy = far > top - _TAIL_MARGIN
+    if heavy.any():
+        at = _where(names, REACH * rays[np.flatnonzero(heavy)[0]])
+        rate = np.max((logs[heavy, -1] - logs[heavy, -12]) / (_RADII[-1] ** 2 - _RADII[-12] ** 2))
+        words = "not square-integrable under the Gaussian: it grows too fast"
+        if rate < -1e-3:
+            words = "too close to not being square-integrable: the mean of its square is carried by far-out points"
+        raise InvalidTarget(words + at, suggestion="exp(a*h1**2) needs a below about 0.23")
+    if np.max(top) > _MAX_LOG_SQUARE:
+        raise InvalidTarget(
+            f"the mean of the target's square is about 1e{np.max(top) / np.log(10):.0f}, too large for float64",
+            suggestion="divide the target by a large number or lower its degree",
+        )
+
+
+def _log_integrand(function: Function, rays: Floats) -> Floats:
+    """2 log|f(rho u)| - rho^2/2 on the radial grid, for every ray u."""
+    value = function(_RADII[None, :, None] * rays[:, None, :])
+    with np.errstate(all="ignore"):
+        return 2.0 * np.log(np.abs(value)) - 0.5 * _RADII**2
+
+
+def _worst_rays(function: Function, variables: int) -> Floats:
+    """Unit vectors along which the target is largest far out: axes, random ones, and improved ones."""
+    beside = 1e-3 * gaussian_points(2 * variables, variables, 12)
+    axes = _unit(np.concatenate([np.eye(variables), -np.eye(variables)]) + beside)
+    rays = np.concatenate([axes, _unit(gaussian_points(96, variables, 11))])
+    for round_number, scale in enumerate((0.5, 0.25, 0.1, 0.05, 0.02)):
+        far = np.abs(function(REACH * rays))
+        worst = rays[np.argsort(np.where(np.isnan(far), np.inf, far))[-6:]]
+        moves = scale * gaussian_points(6 * 16, variables, 40 + round_number)
+        rays = np.concatenate([rays[: 2 * variables + 24], worst, _unit(np.repeat(worst, 16, axis=0) + moves)])
+    return rays
+
+
+def _unit(vectors: Floats) -> Floats:
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+
+
+def check_poles(function: Function, names: Sequence[str], singular: Sequence[tuple[str, Function, Function]]) -> None:
+    """Refuse a function with a pole too strong for E f^2; `singular` holds (text, K, grad K) per surface {K = 0}."""
+    for text, surface, gradient in singular:
+        crossed = crossings(surface, len(names), lines=12, key=50)
+        if len(crossed.points):
+            _check_pole(function, names, text, crossed.points, crossed.directions[:, None, :], codimension=1)
+        else:
+            for point in touching_points(surface, gradient, len(names), key=50)[:4]:
+                _check_pole_at(function, names, text, point, gradient)
+    if len(singular) > 1:
+        joint = np.zeros(len(names))
+        if all(abs(float(surface(joint[None])[0])) < 1e-12 for _, surface, _ in singular):
+            normals = np.concatenate(
+                [gradient(1e-5 * gaussian_points(16, len(names), 60)) for *_, gradient in singular]
+            )
+            codimension = _span(normals)
+            directions = _unit(gaussian_points(32, len(names), 61))[None]
+            _check_pole(function, names, "the origin", joint[None], directions, codimension)
+
+
+def _check_pole_at(function: Function, names: Sequence[str], text: str, point: Floats, gradient: Function) -> None:
+    """The test at a zero that is touched but not crossed: its codimension is the span of gradients close by."""
+    codimension = _span(gradient(point + 1e-4 * gaussian_points(16, len(names), 62)))
+    directions = _unit(gaussian_points(32, len(names), 61))[None]
+    _check_pole(function, names, text, point[None], directions, codimension)
+
+
+def _span(normals: Floats) -> int:
+    """The number of directions that a set of gradients spans, up to one per cent of the largest."""
+    normals = normals[np.isfinite(normals).all(axis=1)]
+    lengths = np.linalg.norm(normals, axis=1)
+    normals = normals[lengths > 0] / lengths[lengths > 0][:, None]
+    if not len(normals):
+        return 1
+    strength = np.linalg.svd(normals, compute_uv=False)
+    return max(1, int(np.sum(strength > 0.01 * strength[0])))
+
+
+def _check_pole(
+    function: Function, names: Sequence[str], text: str, points: Floats, directions: Floats, codimension: int
+) -> None:
+    """Fit |f| ~ distance^(-s) on both sides of the points; refuse where 2 s comes within 0.02 of the codimension."""
+    offsets = directions[:, :, None, :] * _DISTANCES[:, None]
+    for side in (1.0, -1.0):
+        value = function(points[:, None, None, :] + side * offsets)
+        with np.errstate(all="ignore"):
+            logs = np.log(np.abs(value))
+            slopes = (logs[..., 1] - logs[..., 0]) / np.log(_DISTANCES[1] / _DISTANCES[0])
+        if np.isnan(value).any():
+            raise InvalidTarget(
+                f"its value is lost to rounding next to the zeros of {text}" + _where(names, points[0]),
+                suggestion="write it in factored form, such as abs(h1 - h2) for sqrt(h1**2 - 2*h1*h2 + h2**2)",
+            )
+        endless = np.isinf(value).any(axis=-1)
+        strength = np.where(endless, np.inf, np.where(np.isfinite(slopes), -slopes, 0.0))
+        typical = np.median(strength, axis=1)
+        worst = int(np.argmax(typical))
+        s = float(typical[worst])
+        if 2.0 * s > codimension - 0.02:
+            shown = "faster than any power of" if np.isinf(s) else f"like the power -{s:.3g} of"
+            raise InvalidTarget(
+                f"not square-integrable under the Gaussian: it grows {shown} the distance to the zeros of {text}"
+                + _where(names, points[worst]),
+                suggestion="a pole of strength below 1/2, such as abs(h1)**-0.25, is allowed",
+            )

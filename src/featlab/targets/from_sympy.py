@@ -1,0 +1,70 @@
+"""SymPy expressions in and out: a foreign expression to a literal tree, and a tree to SymPy's own functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import sympy
+
+from featlab.errors import InvalidTarget
+from featlab.targets.canonical import MAX_NODES, power
+from featlab.targets.functions import FUNCTIONS, MAX_HERMITE_ORDER, row_of
+
+_NAMES = {"Abs": "abs", "Max": "max", "Min": "min", "Heaviside": "step", "hermite_prob": "He"}
+
+
+def literal_of(expression: sympy.Basic) -> sympy.Expr:
+    """A literal tree for a SymPy expression in symbols named h1..h9, xi1..xi9 and functions of the language."""
+    count = sum(1 for _, _ in zip(sympy.preorder_traversal(expression), range(MAX_NODES + 1), strict=False))
+    if count > MAX_NODES:
+        raise InvalidTarget(f"the expression has more than {MAX_NODES} parts")
+    return _convert(expression)
+
+
+def _convert(node: sympy.Basic) -> sympy.Expr:
+    if isinstance(node, sympy.Symbol):
+        return _symbol(node)
+    if isinstance(node, sympy.Float):
+        if not node.is_finite:
+            raise InvalidTarget("the expression holds a number that is not finite")
+        return sympy.Rational(repr(float(node)))
+    if isinstance(node, sympy.Rational) or node in (sympy.pi, sympy.E):
+        return node
+    if isinstance(node, sympy.Add | sympy.Mul):
+        return node.func(*[_convert(argument) for argument in node.args], evaluate=False)
+    if isinstance(node, sympy.Pow):
+        base, exponent = _convert(node.base), _convert(node.exp)
+        whole = isinstance(exponent, sympy.Integer)
+        return sympy.Pow(base, exponent, evaluate=False) if whole else power(base, exponent)
+    return _function(node)
+
+
+def _symbol(node: sympy.Symbol) -> sympy.Symbol:
+    prefix = node.name.rstrip("123456789")
+    if prefix not in ("h", "xi") or len(node.name) != len(prefix) + 1:
+        raise InvalidTarget(f"unknown symbol {node.name!r}", suggestion="directions are called h1..h9, noise xi1..xi9")
+    return sympy.Symbol(node.name, real=True)
+
+
+def _function(node: sympy.Basic) -> sympy.Expr:
+    name = node.func.__name__
+    row = FUNCTIONS.get(_NAMES.get(name, name))
+    if row is None or not isinstance(node, sympy.Function | sympy.Max | sympy.Min):
+        raise InvalidTarget(f"SymPy's {name} is not part of the language")
+    arguments = node.args[:1] if row.name == "step" else node.args
+    if row.name == "He" and not (isinstance(arguments[0], sympy.Integer) and 0 <= arguments[0] <= MAX_HERMITE_ORDER):
+        raise InvalidTarget(f"the order of a Hermite polynomial is an integer from 0 to {MAX_HERMITE_ORDER}")
+    converted = [_convert(argument) for argument in arguments]
+    if not row.arity[0] <= len(converted) <= row.arity[1]:
+        raise InvalidTarget(f"{row.name} takes {row.arity[0]} to {row.arity[1]} arguments, not {len(converted)}")
+    build: Callable[..., sympy.Expr] = row.inert
+    return sympy.exp(*converted, evaluate=False) if row.name == "exp" else build(*converted)
+
+
+def native(tree: sympy.Expr) -> sympy.Expr:
+    """A tree in SymPy's own functions, for use with SymPy (which may take its time to simplify)."""
+    if not tree.args:
+        return tree
+    arguments = [native(argument) for argument in tree.args]
+    row = row_of(tree)
+    return tree.func(*arguments) if row is None else row.native(*arguments)

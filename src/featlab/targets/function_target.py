@@ -1,0 +1,170 @@
+"""Targets given as a NumPy or JAX function of the fields, with the rank said by the user.
+
+The same checks as for texts, with derivatives by central differences. A jump is only known if it is declared as a kink.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from featlab.errors import InvalidParameter, InvalidTarget
+from featlab.targets.admissible import check_not_constant, check_poles, check_tails, spread_points
+from featlab.targets.evaluate import Floats, Jet, values
+from featlab.targets.kinks import Kink
+from featlab.targets.model import Target
+from featlab.targets.rank import Probe, relevant_subspace
+from featlab.targets.reduction import basis_remarks, readable_basis
+from featlab.targets.surfaces import gaussian_points
+
+MAX_RANK = 9
+_STEP = 1e-4
+_ERROR = 1e-8  # relative error of central differences with that step
+
+Function = Callable[[Any], Any]
+
+
+def function_target(function: Function, rank: int | None, kinks: tuple[Function, ...], noise: float) -> Target:
+    """The target of a function from fields (..., rank) to values (...)."""
+    if isinstance(rank, bool) or not isinstance(rank, int | np.integer) or not 1 <= rank <= MAX_RANK:
+        raise InvalidParameter("rank", rank, f"the function's number of directions, 1 to {MAX_RANK}")
+    numpy_link = _numpy_link(function, int(rank))
+    typed = [f"h{k + 1}" for k in range(rank)]
+    _check_admissible(numpy_link, typed, kinks)
+    basis = relevant_subspace(_probe(numpy_link, kinks, int(rank)), int(rank), range(rank))
+    if not len(basis):
+        raise InvalidTarget("the target is constant, up to rounding: there is nothing to learn")
+    rows = readable_basis(basis)
+    directions = np.array([[float(values(x, {})) for x in rows.row(k)] for k in range(rows.rows)])
+    return Target(
+        text=f"<{_name(function).strip('<>')}>",
+        rank=len(directions),
+        hidden=0,
+        noise=noise,
+        degree=None,
+        kinks=tuple(_kink(kink, directions) for kink in kinks),
+        typed_variables=tuple(typed),
+        directions=directions,
+        remarks=tuple(basis_remarks(rows, typed, typed, "h", "directions")),
+        latex=rf"\mathrm{{{_name(function).strip('<>')}}}(h)",
+        source=(function, int(rank), kinks),
+        numpy_function=_embedded(numpy_link, directions),
+        jax_function=_jax_link(function, directions, numpy_link),
+    )
+
+
+def _numpy_link(function: Function, rank: int) -> Callable[[Floats], Floats]:
+    """The function in NumPy float64; a JAX function is run in double precision, inside a context."""
+    points = np.array(gaussian_points(8, rank, 80)).reshape(2, 4, rank)
+    traced = type(function(points)).__module__.startswith("jax")
+
+    def link(fields: Floats) -> Floats:
+        if traced:
+            with _double_precision():
+                return _real(np.asarray(function(fields)))
+        with np.errstate(all="ignore"):
+            return _real(np.asarray(function(fields)))
+
+    if link(points).shape != points.shape[:-1]:
+        raise InvalidTarget(
+            f"the function maps shape {points.shape} to {link(points).shape}, not to {points.shape[:-1]}",
+            suggestion="write it for fields (..., rank), for example lambda h: h[..., 0]**2",
+        )
+    return link
+
+
+def _real(value: Floats) -> Floats:
+    if np.iscomplexobj(value):
+        raise InvalidTarget("the function returns complex numbers")
+    return value.astype(float)
+
+
+def _double_precision() -> Any:
+    import jax
+
+    if hasattr(jax, "enable_x64"):
+        return jax.enable_x64(True)
+    return import_module("jax.experimental").enable_x64(True)  # before jax 0.8
+
+
+def _check_admissible(link: Callable[[Floats], Floats], names: Sequence[str], kinks: Sequence[Function]) -> None:
+    points = spread_points(len(names))
+    undefined = np.isnan(link(points))
+    if undefined.any():
+        at = ", ".join(f"{x:.4g}" for x in points[undefined][0])
+        raise InvalidTarget(f"the function is undefined (nan) on a set of positive measure, for example at ({at})")
+    check_not_constant(link, len(names))
+    check_tails(link, names)
+    check_poles(link, names, [(_name(kink), kink, _differences(kink)) for kink in kinks])
+
+
+def _name(function: Function) -> str:
+    return getattr(function, "__name__", type(function).__name__)
+
+
+def _differences(function: Function) -> Callable[[Floats], Floats]:
+    """The gradient by central differences, from points (n, m) to (n, m)."""
+
+    def gradient(points: Floats) -> Floats:
+        moves = _STEP * np.eye(points.shape[1])
+        columns = [np.asarray(function(points + move)) - np.asarray(function(points - move)) for move in moves]
+        return np.stack(columns, axis=1) / (2 * _STEP)
+
+    return gradient
+
+
+def _probe(link: Callable[[Floats], Floats], kinks: Sequence[Function], rank: int) -> Probe:
+    def jet(points: Floats) -> Jet:
+        value, gradient = link(points), _differences(link)(points).T
+        size = np.abs(gradient).max(axis=0) + 1e-3 * np.abs(value)
+        return Jet(value, gradient, np.broadcast_to(size, (rank, len(points))))
+
+    return Probe(link, jet, [(kink, _differences(kink)) for kink in kinks], inner=(), tolerance=_ERROR)
+
+
+def _embedded(function: Function, directions: Floats) -> Callable[[Floats], Floats]:
+    """The function of reduced fields: the removed directions are set to zero."""
+    if np.array_equal(directions, np.eye(len(directions))):
+        return function
+    return lambda fields: function(fields @ directions)
+
+
+def _kink(function: Function, directions: Floats) -> Kink:
+    embedded = _embedded(function, directions)
+    points = gaussian_points(32, len(directions), 81)
+    base = np.asarray(embedded(points))
+    moved = [np.asarray(embedded(points + move)) for move in 0.7 * np.eye(len(directions))]
+    used = tuple(index for index, value in enumerate(moved) if not np.array_equal(value, base))
+    return Kink("jump", used, embedded, _name(function))
+
+
+def _jax_link(function: Function, directions: Floats, numpy_link: Callable[[Floats], Floats]) -> Function:
+    """The function in JAX: traced where it can be, called back otherwise (then without derivatives)."""
+    identity = np.array_equal(directions, np.eye(len(directions)))
+
+    def link(fields: Any) -> Any:
+        import jax
+        import jax.numpy as jnp
+
+        full = fields if identity else fields @ jnp.asarray(directions, dtype=fields.dtype)
+        shape = jax.ShapeDtypeStruct(full.shape[:-1], full.dtype)
+        if _is_traceable(jax, function, full):
+            return function(full)
+
+        def back(values: Any) -> Any:
+            return numpy_link(np.asarray(values, dtype=float)).astype(full.dtype)
+
+        return jax.pure_callback(back, shape, full, vmap_method="expand_dims")
+
+    return link
+
+
+def _is_traceable(jax: Any, function: Function, fields: Any) -> bool:
+    try:
+        jax.eval_shape(function, jax.ShapeDtypeStruct(fields.shape, fields.dtype))
+    except TypeError:  # a NumPy-only function meets a tracer: jax.errors.TracerArrayConversionError is a TypeError
+        return False
+    return True

@@ -1,0 +1,179 @@
+"""Kinks: the surfaces where a link, or a derivative of it, jumps or is singular.
+
+They are read off the tree: sign and step jump where their argument changes sign; abs, relu, min, max and clip have
+corners there; logarithms, negative powers and fractional powers are singular where their base vanishes. A product
+changes sign where a factor does, so sign(h1*h2*h3) has the three kinks h1, h2, h3. Small polynomials are factored.
+
+What is found is a superset: h1*sign(h1) is listed as a jump at h1 = 0 although it has only a corner there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import sympy
+
+from featlab.targets.canonical import canonical, leading_sign, polynomial_degree, product
+from featlab.targets.evaluate import Floats, value_at, values
+from featlab.targets.functions import row_of
+from featlab.targets.printing import text_of
+
+_SEVERITY = {"corner": 0, "jump": 1, "singular": 2}
+_MAX_FACTORISATIONS = 12
+_MAX_TERMS = 24
+_MAX_COEFFICIENT_BITS = 40
+
+
+@dataclass(frozen=True)
+class Kink:
+    """A surface {function(fields) = 0} on which the link may jump ("jump"), bend ("corner") or blow up ("singular").
+
+    Attributes:
+        kind: "jump", "corner" or "singular"; the worst that the expression allows.
+        variables: indices into the fields (h1.. then xi1..) that the surface depends on.
+        function: NumPy function of fields (..., rank + hidden), zero on the surface.
+        text: the function in words of the language (or the name of a user's function).
+    """
+
+    kind: str
+    variables: tuple[int, ...]
+    function: Callable[[Floats], Floats] = field(compare=False, repr=False)
+    text: str
+
+
+def kinks_of(tree: sympy.Expr, names: list[str]) -> tuple[Kink, ...]:
+    """The kinks of a tree as functions of fields (..., len(names))."""
+    return tuple(_kink(kind, surface, names) for surface, kind in surfaces(tree).items())
+
+
+def _kink(kind: str, surface: sympy.Expr, names: list[str]) -> Kink:
+    used = {symbol.name for symbol in surface.free_symbols}
+    variables = tuple(index for index, name in enumerate(names) if name in used)
+
+    return Kink(kind, variables, value_at(surface, names), text_of(surface))
+
+
+def surfaces(tree: sympy.Expr) -> dict[sympy.Expr, str]:
+    """The expressions whose zero sets are kinks, each with the worst kind met there; sorted by their texts."""
+    finder = _Finder()
+    for node in sorted(set(sympy.preorder_traversal(tree)), key=sympy.default_sort_key):
+        if not node.free_symbols:
+            continue
+        row = row_of(node)
+        if row is not None:
+            for kind, expression in row.surfaces(*node.args):
+                finder.add(kind, canonical(expression))
+        elif isinstance(node, sympy.Pow) and node.exp.is_negative:
+            finder.add("singular", node.base)
+    return dict(sorted(finder.found.items(), key=lambda item: (len(text_of(item[0])), text_of(item[0]))))
+
+
+class _Finder:
+    def __init__(self) -> None:
+        self.found: dict[sympy.Expr, str] = {}
+        self.factorisations = 0
+
+    def add(self, kind: str, expression: sympy.Expr) -> None:
+        for part in self._parts(expression, crossing=kind != "singular"):
+            surface = part if leading_sign(part) > 0 else product([sympy.Integer(-1), part])
+            known = self.found.get(surface)
+            if known is None or _SEVERITY[kind] > _SEVERITY[known]:
+                self.found[surface] = kind
+
+    def _parts(self, expression: sympy.Expr, crossing: bool) -> list[sympy.Expr]:
+        """Simpler expressions whose zero sets cover that of `expression` (with a change of sign, if `crossing`)."""
+        if not expression.free_symbols or is_positive(expression):
+            return []
+        if isinstance(expression, sympy.Mul):
+            return [part for factor in expression.args for part in self._parts(factor, crossing)]
+        if isinstance(expression, sympy.Pow):
+            even = int(expression.exp) % 2 == 0
+            return [] if crossing and even else self._parts(expression.base, crossing)
+        row = row_of(expression)
+        if row is not None and row.name in ("abs", "power"):
+            return [] if crossing else self._parts(expression.args[0], crossing)
+        if row is not None and row.zero_at_zero:
+            return self._parts(expression.args[0], crossing)
+        if row is not None and row.name == "log":
+            return self._parts(canonical(expression.args[0] - 1), crossing)
+        return self._factors(expression, crossing)
+
+    def _factors(self, expression: sympy.Expr, crossing: bool) -> list[sympy.Expr]:
+        polynomial = small_polynomial(expression)
+        if polynomial is None or polynomial.total_degree() <= 1 or self.factorisations >= _MAX_FACTORISATIONS:
+            return [expression]
+        self.factorisations += 1
+        factors = polynomial.factor_list()[1]
+        parts = [factor.as_expr() for factor, power in factors if not (crossing and power % 2 == 0)]
+        return [part for part in map(canonical, parts) if not is_positive(part)]
+
+
+def small_polynomial(expression: sympy.Expr) -> sympy.Poly | None:
+    """The expression as an expanded polynomial over the rationals, if it is one and small enough to be factored."""
+    degree = polynomial_degree(expression)
+    symbols = sorted(expression.free_symbols, key=lambda symbol: symbol.name)
+    if degree is None or not symbols or degree > (8 if len(symbols) <= 2 else 4):
+        return None
+    if not all(a.is_Rational for a in expression.atoms(sympy.Number, sympy.NumberSymbol)) or _has_roots(expression):
+        return None
+    if expanded_terms(expression) > 40 * _MAX_TERMS:
+        return None
+    polynomial = sympy.Poly(expanded_hermite(expression), *symbols, domain="QQ")
+    sizes = [max(c.p.bit_length(), c.q.bit_length()) for c in map(sympy.Rational, polynomial.coeffs())]
+    if len(polynomial.coeffs()) > _MAX_TERMS or max(sizes) > _MAX_COEFFICIENT_BITS:
+        return None
+    return polynomial
+
+
+def _has_roots(expression: sympy.Expr) -> bool:
+    return any(not isinstance(node.exp, sympy.Integer) for node in expression.atoms(sympy.Pow))
+
+
+def expanded_terms(expression: sympy.Expr) -> int:
+    """A bound on the number of products met when a polynomial tree is expanded."""
+    if isinstance(expression, sympy.Add):
+        return sum(expanded_terms(argument) for argument in expression.args)
+    if isinstance(expression, sympy.Mul):
+        return int(np.prod([float(expanded_terms(argument)) for argument in expression.args]).clip(0, 1e9))
+    if isinstance(expression, sympy.Pow):
+        return int(min(float(expanded_terms(expression.base)) ** int(expression.exp), 1e9))
+    row = row_of(expression)
+    if row is not None:
+        return int(min(float(expanded_terms(expression.args[1])) ** int(expression.args[0]), 1e9)) * 20
+    return 1
+
+
+def expanded_hermite(expression: sympy.Expr) -> sympy.Expr:
+    """The expression with its Hermite polynomials written out in powers."""
+    if not expression.args:
+        return expression
+    arguments = [expanded_hermite(argument) for argument in expression.args]
+    row = row_of(expression)
+    return row.native(*arguments) if row is not None and row.name == "He" else expression.func(*arguments)
+
+
+def is_positive(expression: sympy.Expr) -> bool:
+    """True if the expression is positive everywhere for a reason that shows in its form, such as h1**2 + 1."""
+    return _lower_sign(expression) == 1
+
+
+def _lower_sign(expression: sympy.Expr) -> int:
+    """1 if certainly > 0 everywhere, 0 if certainly >= 0, -1 if not known."""
+    if not expression.free_symbols:
+        value = float(values(expression, {}))
+        return 1 if value > 0 else (0 if value == 0 else -1)
+    row = row_of(expression)
+    if row is not None:
+        return -1 if row.sign_of_value is None else row.sign_of_value
+    if isinstance(expression, sympy.Pow):
+        below = _lower_sign(expression.base)
+        even = int(expression.exp) % 2 == 0
+        return 1 if below == 1 else (0 if (even and expression.exp > 0) or below == 0 else -1)
+    signs = [_lower_sign(argument) for argument in expression.args]
+    if isinstance(expression, sympy.Add):
+        return -1 if min(signs) < 0 else max(signs)
+    if isinstance(expression, sympy.Mul):
+        return min(signs)
+    return -1

@@ -1,0 +1,116 @@
+"""The true rank: the directions along which a target really changes, and the target written in them.
+
+The distributional gradient of f spans them: its smooth part at Gaussian points, and the normals of the surfaces
+where f really jumps (tested by values on both sides). A direction v outside that span is a candidate for removal;
+it is removed only if f(x + t v) = f(x) at random points, so a wrong candidate can never change the target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from featlab.targets.evaluate import Floats, Jet
+from featlab.targets.surfaces import Function, crossings, gaussian_points
+
+_ZERO = 1e-10  # relative size of a singular value that is rounding error
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What the rank test needs to know of a target of m variables.
+
+    Attributes:
+        value: points (..., m) -> values (...).
+        jet: points (n, m) -> values, gradients and their sizes without cancellation.
+        kinks: (K, grad K) for every surface where the target may jump.
+        inner: gradients of everything inside a function: a superset of the directions, for targets too steep to sample.
+        tolerance: relative error of values and gradients.
+    """
+
+    value: Function
+    jet: Callable[[Floats], Jet]
+    kinks: Sequence[tuple[Function, Function]]
+    inner: Sequence[Function]
+    tolerance: float = 1e-12
+
+
+def relevant_subspace(probe: Probe, variables: int, group: Sequence[int]) -> Floats:
+    """An orthonormal basis (k, len(group)) of the directions that matter among the variables in `group`."""
+    smooth = np.concatenate([_smooth_rows(probe, variables), _jump_rows(probe, variables)])
+    wider = np.concatenate([smooth, *[_unit_rows(inner(_probe_points(variables))) for inner in probe.inner]])
+    for rows in (smooth, wider):
+        basis, null = _split_space(rows[:, list(group)], len(group), max(_ZERO, 100 * probe.tolerance))
+        if _invariant(probe, variables, group, null):
+            return basis
+    return np.eye(len(group))
+
+
+def _probe_points(variables: int) -> Floats:
+    scales = np.repeat([1.0, 2.0, 0.3], 80)[:, None]
+    return scales * gaussian_points(240, variables, 13)
+
+
+def _smooth_rows(probe: Probe, variables: int) -> Floats:
+    """Gradients at Gaussian points, each divided by its own size without cancellation."""
+    jet = probe.jet(_probe_points(variables))
+    rows, sizes = jet.gradient.T, jet.magnitude.T
+    keep = np.isfinite(rows).all(axis=1) & np.isfinite(sizes).all(axis=1) & (sizes.max(axis=1, initial=0.0) > 1e-200)
+    rows, sizes = rows[keep], sizes[keep]
+    if not len(rows):
+        return np.zeros((0, variables))
+    return rows / sizes.max(axis=1, keepdims=True)
+
+
+def _unit_rows(rows: Floats) -> Floats:
+    rows = rows[np.isfinite(rows).all(axis=1)]
+    lengths = np.linalg.norm(rows, axis=1)
+    return rows[lengths > 0] / lengths[lengths > 0][:, None]
+
+
+def _jump_rows(probe: Probe, variables: int) -> Floats:
+    """Unit normals of the kinks at points where the target jumps."""
+    rows = [np.zeros((0, variables))]
+    for surface, gradient in probe.kinks:
+        at = crossings(surface, variables, key=70)
+        if not len(at.points):
+            continue
+        gaps = [np.abs(probe.value(at.points + d * at.directions) - probe.value(at.points - d * at.directions)) for d in
+                (1e-5, 1e-8)]  # fmt: skip
+        size = np.maximum(np.abs(probe.value(at.points + 1e-5 * at.directions)), 1e-300)
+        jumps = (gaps[1] > 0.5 * gaps[0]) & (gaps[1] > 1e-9 * size)
+        rows.append(_unit_rows(gradient(at.points[jumps])))
+    return np.concatenate(rows)
+
+
+def _split_space(rows: Floats, variables: int, zero: float) -> tuple[Floats, Floats]:
+    """The row space and its complement, columns on equal footing so that a small coefficient still counts."""
+    scale = np.sqrt(np.mean(rows**2, axis=0)) if len(rows) else np.zeros(variables)
+    live = scale > zero * max(scale.max(initial=0.0), 1e-300) * 1e-3
+    if not live.any():
+        return np.zeros((0, variables)), np.eye(variables)
+    scaled = rows[:, live] / scale[live]
+    _, strength, right = np.linalg.svd(scaled, full_matrices=True)
+    count = int(np.sum(strength > zero * strength[0]))
+    basis = np.zeros((count, variables))
+    basis[:, live] = right[:count] * scale[live]
+    basis = np.linalg.qr(basis.T)[0].T if count else basis
+    complement = np.linalg.svd(basis, full_matrices=True)[2][count:] if count else np.eye(variables)
+    return basis, complement
+
+
+def _invariant(probe: Probe, variables: int, group: Sequence[int], null: Floats) -> bool:
+    """True if moving along the null directions changes no value beyond rounding."""
+    if not len(null):
+        return True
+    points = np.concatenate([gaussian_points(200, variables, 17), 3.0 * gaussian_points(100, variables, 18)])
+    moved = points.copy()
+    moved[:, list(group)] += 2.0 * gaussian_points(300, len(null), 19) @ null
+    before, after = probe.value(points), probe.value(moved)
+    finite = np.isfinite(before) & np.isfinite(after)
+    size = np.maximum(np.abs(before), np.abs(after)) + np.nanmedian(np.abs(before[finite])) if finite.any() else 1.0
+    # A jump surface may lie within rounding error of a point; one such point in three hundred proves nothing.
+    changed = finite & (np.abs(before - after) > max(1e-9, 1e3 * probe.tolerance) * size)
+    return bool(changed.sum() <= 1)
