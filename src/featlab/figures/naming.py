@@ -1,0 +1,37 @@
+"""How a direction reads: h1, (h1 + 2 h2)/sqrt(5), or with decimals."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from featlab.gaussian.hermite import Floats
+
+_LARGEST_WHOLE = 9
+_DIGITS = 1e-6
+
+
+def direction_text(direction: Floats) -> str:
+    """A unit vector in the variables h1..hr, with whole numbers where they fit to six digits."""
+    present = np.nonzero(np.abs(direction) > _DIGITS)[0]
+    coefficients = direction[present]
+    if present.size == 1 and coefficients[0] > 0:
+        return f"h{present[0] + 1}"
+    whole = coefficients / np.min(np.abs(coefficients))
+    rounded = np.round(whole)
+    if np.all(np.abs(whole - rounded) < _DIGITS) and np.max(np.abs(rounded)) <= _LARGEST_WHOLE:
+        inside = _sum([f"{abs(c):g} " if abs(c) != 1 else "" for c in rounded], rounded, present)
+        return f"({inside})/sqrt({np.sum(rounded**2):g})" if present.size > 1 else inside
+    return _sum([f"{abs(c):.3f} " for c in coefficients], coefficients, present)
+
+
+def direction_texts(directions: Floats) -> list[str]:
+    """Each column of (rank, count)."""
+    return [direction_text(column) for column in directions.T]
+
+
+def _sum(sizes: list[str], signs: Floats, places: np.ndarray) -> str:
+    terms = [f"{size}h{place + 1}" for size, place in zip(sizes, places, strict=True)]
+    text = terms[0] if signs[0] > 0 else f"-{terms[0]}"
+    for term, sign in zip(terms[1:], signs[1:], strict=True):
+        text += f" {'+' if sign > 0 else '-'} {term}"
+    return text

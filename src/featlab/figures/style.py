@@ -1,0 +1,69 @@
+"""One look for every picture: colours, fonts, axes, and how a figure becomes an SVG inside a page."""
+
+from __future__ import annotations
+
+import io
+import re
+from html import escape
+from typing import Any, Literal
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+# Ink is the one colour that follows the page: in an SVG it becomes currentColor, light or dark.
+INK = "#20242b"
+ACCENT = "#3b78c2"
+MUTED = "#8b93a0"
+TRIVIAL, EASY, HARD = "#2f9e72", "#d9902a", "#cc4b45"
+KIND_COLOURS = {"trivial": TRIVIAL, "easy": EASY, "hard": HARD}
+SERIES = ("#3b78c2", "#d9902a", "#2f9e72", "#8f63b8")
+DIVERGING, SEQUENTIAL = "RdBu_r", "viridis"
+TEXT_SIZE = 9.5
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure of this size in inches, transparent, laid out so that labels never overlap the axes."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    figure.patch.set_alpha(0.0)
+    return figure
+
+
+def dress(axes: Axes, *, title: str = "", x: str = "", y: str = "", grid: Literal["x", "y"] | None = "y") -> Axes:
+    """Give axes the common look: no box, thin ink, a faint grid along one direction (or none)."""
+    axes.patch.set_alpha(0.0)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color(INK)
+        axes.spines[side].set_linewidth(0.8)
+    axes.tick_params(colors=INK, labelsize=TEXT_SIZE, width=0.8)
+    axes.set_title(title, color=INK, fontsize=TEXT_SIZE + 1.5, loc="left")
+    axes.set_xlabel(x, color=INK, fontsize=TEXT_SIZE)
+    axes.set_ylabel(y, color=INK, fontsize=TEXT_SIZE)
+    if grid:
+        axes.grid(axis=grid, color=MUTED, alpha=0.25, linewidth=0.7)
+        axes.set_axisbelow(True)
+    return axes
+
+
+def add_legend(axes: Axes, **options: Any) -> None:
+    """A legend without a frame, in ink."""
+    axes.legend(frameon=False, fontsize=TEXT_SIZE - 0.5, labelcolor=INK, **options)
+
+
+def to_svg(figure: Figure, label: str, prefix: str) -> str:
+    """The figure as one <svg> element for a page: described by `label`, its ids made unique by `prefix`.
+
+    Text stays text (selectable, read aloud), and ink follows the page's text colour.
+    """
+    buffer = io.StringIO()
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": prefix}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    svg = buffer.getvalue()
+    svg = svg[svg.index("<svg") :].strip()
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'\bid="', f'id="{prefix}-', svg)
+    svg = re.sub(r'(href="|url\()#', rf"\1#{prefix}-", svg)
+    svg = svg.replace(INK, "currentColor")
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(label, quote=True)}" ', 1)
