@@ -65,7 +65,8 @@ class _Sharing:
         self.low, self.high = low, high
 
     def collect(self, weight: Floats) -> Floats:
-        total = np.bincount(self.first_bin[self.whole], weight[self.whole], self.bins)
+        total = np.zeros(self.bins)
+        total += np.bincount(self.first_bin[self.whole], weight[self.whole], self.bins)
         wide = ~self.whole
         if not wide.any():
             return total
@@ -97,7 +98,8 @@ def _edges(cells: Cells, bins: int) -> Floats:
 
 
 def _label_scale(cells: Cells) -> float:
-    return float(np.sqrt(np.sum(cells.mass * cells.first**2) / np.sum(cells.mass)))
+    """The root mean square of the label; 1 where it is always zero (a link may vanish at some known coordinates)."""
+    return float(np.sqrt(np.sum(cells.mass * cells.first**2) / np.sum(cells.mass))) or 1.0
 
 
 def _atoms(cells: Cells) -> Floats:

@@ -7,12 +7,14 @@ error.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from featlab.gaussian.hermite import Floats
+from featlab.gaussian.polar import polar_rule
 from featlab.gaussian.quadrature import Rule, gauss_pieces, nested_rule, static_breaks
 from featlab.targets import Target
 
@@ -62,31 +64,49 @@ class GridPair:
 
 
 def build_grids(target: Target, refinement: int = 0) -> GridPair:
-    """Fine and coarse grids of a target; `refinement` multiplies the number of points by six each time."""
+    """Fine and coarse grids of a target; a refinement has six times the points.
+
+    A target with curved or tilted kinks is refined in polar coordinates: rays cross most such surfaces transversally,
+    where lines along the axes are somewhere tangent to them.
+    """
     dimension = target.rank + target.hidden
     budget = min(_BUDGET.get(dimension, 340_000) * _REFINEMENT**refinement, _MOST_POINTS)
-    pieces = [1 + len({*_extra_breaks(dimension), *static_breaks(target.kinks, axis)}) for axis in range(dimension)]
-    per_axis = (budget / np.prod(pieces)) ** (1 / dimension)
-    fine = int(np.clip(per_axis, 5, _MAX_NODES))
-    coarse = max(4, int(_COARSENING * fine))
-    return GridPair(_grid(target, fine), _grid(target, coarse), refinement)
+    if refinement and any(len(kink.variables) > 1 for kink in target.kinks):
+        # Nodes on each panel: two panels of every angle, four of the last, three or more on the ray.
+        nodes = int(np.clip((budget / (12 * 2 ** (dimension - 2))) ** (1 / dimension), 5, _MAX_NODES))
+        return GridPair(_polar_grid(target, nodes), _polar_grid(target, _coarser(nodes)), refinement)
+    breaks = _extra_breaks(dimension, refinement)
+    pieces = [_pieces(target, axis, breaks) for axis in range(dimension)]
+    nodes = int(np.clip((budget / np.prod(pieces)) ** (1 / dimension), 5, _MAX_NODES))
+    return GridPair(_grid(target, nodes, breaks), _grid(target, _coarser(nodes), breaks), refinement)
 
 
-def can_refine(target: Target, grids: GridPair) -> bool:
-    """Whether another refinement would still add points."""
-    nodes_full = target.rank + target.hidden == 1 and grids.refinement >= 1
-    return not nodes_full and len(grids.fine.weights) * _REFINEMENT <= 2 * _MOST_POINTS
+def _pieces(target: Target, axis: int, breaks: Sequence[float]) -> int:
+    """Into how many pieces the rule will cut this axis (for a line that crosses every surface once)."""
+    fixed = 1 + len({*breaks, *static_breaks(target.kinks, axis, target.rank + target.hidden)})
+    crossing = sum(len(kink.variables) > 1 and max(kink.variables) == axis for kink in target.kinks)
+    return fixed + 2 + crossing if crossing else fixed
 
 
-def _grid(target: Target, nodes: int) -> Grid:
-    dimension = target.rank + target.hidden
-    rule = nested_rule(target.kinks, dimension, nodes, _extra_breaks(dimension))
+def _coarser(nodes: int) -> int:
+    return max(4, int(_COARSENING * nodes))
+
+
+def _grid(target: Target, nodes: int, breaks: Sequence[float]) -> Grid:
+    rule = nested_rule(target.kinks, target.rank + target.hidden, nodes, breaks)
     return Grid(rule, target.link(rule.points), target.rank)
 
 
-def _extra_breaks(dimension: int) -> tuple[float, ...]:
+def _polar_grid(target: Target, nodes: int) -> Grid:
+    rule = polar_rule(target.kinks, target.rank + target.hidden, nodes)
+    return Grid(rule, target.link(rule.points), target.rank)
+
+
+def _extra_breaks(dimension: int, refinement: int) -> tuple[float, ...]:
     """One dimension is cheap: cut it also where a steep link may hide its features from a single pair of pieces."""
-    return (-3.0, -1.5, 0.0, 1.5, 3.0) if dimension == 1 else (0.0,)
+    if dimension > 1:
+        return (0.0,)
+    return (-3.0, -1.5, 0.0, 1.5, 3.0) if refinement == 0 else tuple(np.linspace(-6, 6, 33).tolist())
 
 
 def known_rule(target: Target, known: Floats, nodes: int) -> Rule:
@@ -94,11 +114,12 @@ def known_rule(target: Target, known: Floats, nodes: int) -> Rule:
 
     A column that coincides with an axis is cut at that axis's kinks, every column at 0.
     """
+    dimension = target.rank + target.hidden
     points, weights = np.zeros((1, 0)), np.ones(1)
     for column in known.T:
         axis = int(np.argmax(np.abs(column)))
         aligned = abs(column[axis]) > 1 - 1e-9
-        x, w = gauss_pieces([0.0, *(static_breaks(target.kinks, axis) if aligned else [])], nodes)
+        x, w = gauss_pieces([0.0, *(static_breaks(target.kinks, axis, dimension) if aligned else [])], nodes)
         points = np.column_stack([np.repeat(points, x.size, axis=0), np.tile(x, len(points))])
         weights = np.outer(weights, w).ravel()
     return Rule(points, weights)

@@ -15,7 +15,7 @@ import numpy as np
 from featlab.analysis.grids import Grid, GridPair
 from featlab.analysis.probes import Probes
 from featlab.analysis.subspaces import complement, readable_basis
-from featlab.gaussian.hermite import Floats, dense_tensor, hermite_products, unfold
+from featlab.gaussian.hermite import Floats, dense_tensor, hermite_products, multi_indices, unfold
 
 # A signal is real above SURE times its estimated error, absent below DOUBT times, and in between it is undecided.
 SURE, DOUBT = 80.0, 8.0
@@ -105,15 +105,16 @@ def _tensors(grids: GridPair, probes: Probes, known: Floats, unknown: Floats, or
 
 def _moments(grid: Grid, probes: Probes, known: Floats, unknown: Floats, order: int) -> tuple[Floats, Floats]:
     """E[psi_l h_a(z)] for every test l and |a| = order, and the norms sqrt(E[psi_l^2])."""
-    moments, squares = 0.0, 0.0
+    moments: Floats = np.zeros((probes.families.size, len(multi_indices(unknown.shape[1], order))))
+    squares: Floats = np.zeros(probes.families.size)
     for start in range(0, len(grid.weights), _CHUNK):
         part = slice(start, start + _CHUNK)
         directions = grid.directions[part]
         tests = probes.values(grid.labels[part], directions @ known)
         weighted = tests * grid.weights[part, None]
-        moments = moments + weighted.T @ hermite_products(directions @ unknown, order)
-        squares = squares + np.sum(weighted * tests, axis=0)
-    return np.asarray(moments), np.sqrt(np.asarray(squares))
+        moments += weighted.T @ hermite_products(directions @ unknown, order)
+        squares += np.sum(weighted * tests, axis=0)
+    return moments, np.sqrt(squares)
 
 
 @dataclass(frozen=True)

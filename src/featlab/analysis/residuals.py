@@ -20,7 +20,7 @@ from featlab.analysis.levels import SURE
 from featlab.analysis.subspaces import complement, nothing, readable_basis
 from featlab.gaussian.hermite import Floats, hermite_products, unfold
 from featlab.gaussian.quadrature import nested_rule
-from featlab.targets import Target
+from featlab.targets import Kink, Target
 
 _KNOWN_NODES = {1: 16, 2: 8, 3: 5}
 _INNER_NODES = {1: 24, 2: 14, 3: 7, 4: 5}
@@ -90,14 +90,12 @@ def _conditional_squares(target: Target, known: Floats, unknown: Floats, point: 
     dimension = free + target.hidden
 
     def fields(z: Floats) -> Floats:
-        padded = np.column_stack([z, np.zeros((len(z), dimension - z.shape[1]))])
-        return np.column_stack([point @ known.T + padded[:, :free] @ unknown.T, padded[:, free:]])
+        return np.column_stack([point @ known.T + z[:, :free] @ unknown.T, z[:, free:]])
 
-    surfaces = []
-    for kink in target.kinks:
-        moving = _moving_axes(kink.variables, unknown, target.rank)
-        if moving:
-            surfaces.append(_InnerSurface(moving, lambda z, kink=kink: kink.function(fields(z))))
+    def inside(kink: Kink) -> _InnerSurface:
+        return _InnerSurface(_moving_axes(kink.variables, unknown, target.rank), lambda z: kink.function(fields(z)))
+
+    surfaces = [surface for surface in map(inside, target.kinks) if surface.variables]
     rule = nested_rule(surfaces, dimension, _INNER_NODES[dimension])
     values = rule.weights * target.link(fields(rule.points))
     squares = [np.sum((values @ hermite_products(rule.points[:, :free], k)) ** 2) for k in range(max_degree + 1)]

@@ -102,6 +102,8 @@ def _correlation_staircase(grids: GridPair, max_order: int) -> Staircase[Stage]:
         level = find_level(grids, correlation_probes(known.shape[1]), known, max_order)
         doubts += [doubt for doubt in (level.doubt, level.incomplete) if doubt]
         if level.order is None or level.doubt:
+            if max_order > 1 and not level.doubt:
+                doubts.append(_nothing_found("correlation with", level))
             break
         stages.append(Stage(level.order, level.directions, level.signal, level.error))
         known = join(known, level.directions)
@@ -117,9 +119,10 @@ def grand_staircase(target: Target, grids: GridPair, max_order: int) -> Staircas
     while known.shape[1] < rank:
         level = find_level(grids, label_probes(grids.fine, known.shape[1]), known, max_order)
         if level.order is None or level.doubt:
-            doubts.append(level.doubt or _nothing_found(level))
+            doubts.append(level.doubt or _nothing_found("function of", level))
             break
-        stage = _grand_stage(target, grids, known, level)
+        stage, doubt = _grand_stage(target, grids, known, level)
+        doubts += [doubt] if doubt else []
         known = join(known, stage.directions)
         if stages and stage.kind is stages[-1].kind is Kind.TRIVIAL:
             stage = _merge(stages.pop(), stage)
@@ -127,28 +130,35 @@ def grand_staircase(target: Target, grids: GridPair, max_order: int) -> Staircas
     return Staircase(tuple(stages), known.shape[1] == rank, tuple(doubts))
 
 
-def _nothing_found(level: Level) -> str:
+def _nothing_found(what: str, level: Level) -> str:
     return (
-        f"no function of the label sees the remaining directions up to order {level.searched} (relative numerical "
+        f"no {what} the label sees the remaining directions up to order {level.searched} (relative numerical "
         f"error {level.error:.1e}); their exponent is larger, or infinite"
     )
 
 
-def _grand_stage(target: Target, grids: GridPair, known: Floats, level: Level) -> GrandStage:
-    assert level.order is not None
+def _grand_stage(target: Target, grids: GridPair, known: Floats, level: Level) -> tuple[GrandStage, str | None]:
+    """The stage that a level opens; a doubt if its threshold is too large to be resolved."""
+    if level.order == 1:
+        return GrandStage(1, level.directions, level.signal, level.error, Kind.TRIVIAL, 0.0, 0.0), None
     if level.order != 2:
-        kind = Kind.TRIVIAL if level.order == 1 else Kind.HARD
-        alpha = 0.0 if level.order == 1 else None
-        return GrandStage(level.order, level.directions, level.signal, level.error, kind, alpha, alpha)
+        return GrandStage(level.order or 0, level.directions, level.signal, level.error, Kind.HARD), None
     matrices, error = level_matrices(grids, label_probes(grids.fine, known.shape[1]), known)
     moments = second_moments(target, known)
     blocks = reducing_subspaces(matrices, error)
     strengths = np.array([moments.restricted(block) for block in blocks])
-    first = strengths >= strengths.max() * (1 - max(_TIE, 3 * moments.error))
+    strongest = float(strengths.max())
+    if strongest <= 3 * moments.error:
+        unresolved = GrandStage(2, level.directions, level.signal, level.error, Kind.EASY)
+        return (
+            unresolved,
+            f"the critical sample ratio alpha is too large to be resolved: above {1 / (4 * moments.error):.0f}",
+        )
+    first = strengths >= strongest * (1 - _TIE) - 3 * moments.error
     chosen = np.column_stack([block for block, early in zip(blocks, first, strict=True) if early])
     new = readable_basis(complement(known) @ chosen, chosen.shape[1])
-    alpha = 1 / strengths.max()
-    return GrandStage(2, new, level.signal, level.error, Kind.EASY, float(alpha), float(alpha * moments.error))
+    alpha, alpha_error = 1 / strongest, moments.error / strongest**2
+    return GrandStage(2, new, level.signal, level.error, Kind.EASY, alpha, alpha_error), None
 
 
 def _merge(before: GrandStage, after: GrandStage) -> GrandStage:

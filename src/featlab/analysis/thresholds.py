@@ -18,9 +18,10 @@ import numpy as np
 
 from featlab.analysis.conditional import LabelTable, label_table
 from featlab.analysis.grids import known_rule
-from featlab.analysis.rays import Cells, Function, cut_into_cells, direction_rule, is_cone
+from featlab.analysis.rays import Cells, cut_into_cells
 from featlab.analysis.subspaces import complement
 from featlab.gaussian.hermite import Floats
+from featlab.gaussian.polar import Function, direction_rule, is_cone
 from featlab.targets import Kink, Target
 
 # By the number of unknown directions (and noise variables): Gauss nodes on each panel of angles, cells on each ray.
@@ -37,7 +38,7 @@ class SecondMoments:
 
     Attributes:
         operator: (q(q+1)/2, same).
-        error: the numerical error of its largest eigenvalue, relative, from half the bins and coarser rays.
+        error: the numerical error of its largest eigenvalue, from half the bins, half the cells and fewer directions.
     """
 
     operator: Floats
@@ -74,7 +75,7 @@ def second_moments(target: Target, known: Floats) -> SecondMoments:
     best = fine + (fine - half_steps) / 3
     top = _top(best)
     change = abs(top - _top(fine)) + abs(_top(fine) - _top(fewer_directions)) + abs(_top(fine) - _top(half_bins))
-    return SecondMoments(best, change / max(top, 1e-300))
+    return SecondMoments(best, change)
 
 
 def _top(operator: Floats) -> float:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from featlab.analysis.energies import Energies, coordinate_leap, hermite_energies
-from featlab.analysis.grids import GridPair, build_grids, can_refine
+from featlab.analysis.grids import GridPair, build_grids
 from featlab.analysis.probes import discrete_levels
 from featlab.analysis.residuals import Regime, giant_step_subspace, regimes
 from featlab.analysis.sample_cost import SampleCost, sample_costs
@@ -85,7 +85,7 @@ def analyse(target: Target) -> Analysis:
     search = max(_SEARCH[target.rank], min(target.degree or 0, 40))
     grids = build_grids(target)
     stairs = _staircases(target, grids, search)
-    while _doubts(stairs) and grids.refinement < _MOST_REFINEMENTS and can_refine(target, grids):
+    while _doubts(stairs) and grids.refinement < _MOST_REFINEMENTS:
         grids = build_grids(target, grids.refinement + 1)
         stairs = _staircases(target, grids, search)
     giant, leap, grand = stairs
@@ -128,9 +128,9 @@ def _staircases(target: Target, grids: GridPair, search: int) -> _Stairs:
 
 
 def _doubts(stairs: _Stairs) -> tuple[str, ...]:
-    names = ("giant steps", "leap", "grand staircase")
-    found = [f"{name}: {doubt}" for name, stair in zip(names, stairs, strict=True) for doubt in stair.doubts]
-    return tuple(dict.fromkeys(found))
+    giant, leap, grand = stairs
+    by_name = {"giant steps": giant.doubts, "leap": leap.doubts, "grand staircase": grand.doubts}
+    return tuple(f"{name}: {doubt}" for name, doubts in by_name.items() for doubt in dict.fromkeys(doubts))
 
 
 def _verdict(grand: Staircase[GrandStage]) -> Verdict:

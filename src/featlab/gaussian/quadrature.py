@@ -142,14 +142,14 @@ def roots_on_lines(values: Callable[[Integers, Floats], Floats], lines: int, sca
     return np.concatenate([line, exact_line]), np.concatenate([0.5 * (low + high), scan[exact_step]])
 
 
-def static_breaks(surfaces: Sequence[Surface], axis: int) -> list[float]:
+def static_breaks(surfaces: Sequence[Surface], axis: int, dimension: int) -> list[float]:
     """The places where surfaces that depend on this axis alone cut it."""
     breaks: list[float] = []
     for surface in surfaces:
         if surface.variables == (axis,):
 
             def values(_: Integers, position: Floats, surface: Surface = surface) -> Floats:
-                points = np.zeros((position.size, axis + 1))
+                points = np.zeros((position.size, dimension))
                 points[:, axis] = position
                 return surface.function(points)
 
@@ -174,10 +174,10 @@ def nested_rule(
     """
     points, weights = np.zeros((1, 0)), np.ones(1)
     for axis in range(dimension):
-        breaks = [*extra_breaks, *static_breaks(surfaces, axis)]
+        breaks = [*extra_breaks, *static_breaks(surfaces, axis, dimension)]
         crossing = [s for s in surfaces if len(s.variables) > 1 and max(s.variables) == axis]
         if crossing:
-            line, x, w = _cut_lines(points, axis, crossing, breaks, nodes)
+            line, x, w = _cut_lines(points, dimension, crossing, breaks, nodes)
             points, weights = np.column_stack([points[line], x]), weights[line] * w
         else:
             x, w = gauss_pieces(breaks, nodes)
@@ -187,16 +187,18 @@ def nested_rule(
 
 
 def _cut_lines(
-    points: Floats, axis: int, surfaces: Sequence[Surface], breaks: Sequence[float], nodes: int
+    points: Floats, dimension: int, surfaces: Sequence[Surface], breaks: Sequence[float], nodes: int
 ) -> tuple[Integers, Floats, Floats]:
     """Composite Gauss-Legendre points on the line through each point, cut at its own crossings."""
-    count = len(points)
+    count, axis = points.shape
     fixed = np.array(sorted({-REACH, -3.0, *breaks, 3.0, REACH}))
     cuts = [np.broadcast_to(fixed, (count, fixed.size))]
     for surface in surfaces:
 
         def values(line: Integers, position: Floats, surface: Surface = surface) -> Floats:
-            return surface.function(np.column_stack([points[line], position]))
+            full = np.zeros((position.size, dimension))
+            full[:, :axis], full[:, axis] = points[line], position
+            return surface.function(full)
 
         cuts.append(pad_by_line(*roots_on_lines(values, count, _SCAN), count, REACH))
     edges = np.sort(np.concatenate(cuts, axis=1), axis=1)

@@ -1,0 +1,117 @@
+"""Gaussian integrals in polar coordinates: a direction on the sphere, a radius of law chi.
+
+A kink surface that every ray crosses transversally (a sphere, a tilted plane) is cut exactly by its crossings with the
+rays, and one whose sign depends on the direction only (a cone: any plane through the origin) by cutting the angles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy.special import gammaln
+
+from featlab.gaussian.hermite import Floats, Integers
+from featlab.gaussian.quadrature import Rule, Surface, legendre, pad_by_line, roots_on_lines
+
+TAIL = 8.5  # radii beyond sqrt(dimension) + 8.5 have a probability below 1e-16
+_CONE_RADII = (0.3, 1.0, 2.5)
+
+Function = Callable[[Floats], Floats]
+
+
+def direction_rule(dimension: int, nodes: int, cones: Sequence[Function]) -> tuple[Floats, Floats]:
+    """Directions (count, dimension) and weights of a product Gauss rule on the unit sphere, cut at the cones.
+
+    Angles are nested, u = (cos t1, sin t1 cos t2, ...), with breaks at every multiple of pi/2 (the coordinate planes)
+    and, on the innermost circle, wherever one of the given functions changes sign.
+    """
+    if dimension == 1:
+        return np.array([[1.0], [-1.0]]), np.array([0.5, 0.5])
+    graded = dimension <= 3
+    prefix, weights, sines = np.zeros((1, 0)), np.ones(1), np.ones(1)
+    for level in range(dimension - 2):
+        t, w = _panels(np.array([0.0, 0.5, 1.0]) * np.pi, nodes, graded)
+        w = w * np.sin(t) ** (dimension - 2 - level)
+        prefix = np.column_stack([np.repeat(prefix, t.size, axis=0), np.outer(sines, np.cos(t)).ravel()])
+        weights, sines = np.outer(weights, w).ravel(), np.outer(sines, np.sin(t)).ravel()
+    line, t, w = _circles(prefix, sines, nodes, cones, graded)
+    directions = np.column_stack([prefix[line], sines[line] * np.cos(t), sines[line] * np.sin(t)])
+    weights = weights[line] * w
+    return directions, weights / weights.sum()
+
+
+def _panels(edges: Floats, nodes: int, graded: bool) -> tuple[Floats, Floats]:
+    """Gauss-Legendre on each panel between the edges, along the last axis.
+
+    A label such as h1 h2 h3 varies on every scale near the coordinate planes; the graded map s -> s^2 (3 - 2 s), which
+    crowds nodes at both ends of a panel, resolves them. It costs accuracy where only a few nodes can be paid for.
+    """
+    t, w = legendre(nodes)
+    s, w = 0.5 * (t + 1), 0.5 * w
+    if graded:
+        s, w = s * s * (3 - 2 * s), w * 6 * s * (1 - s)
+    low, width = edges[..., :-1, None], np.diff(edges, axis=-1)[..., None]
+    points, weights = low + width * s, width * w
+    return points.reshape(*edges.shape[:-1], -1), weights.reshape(*edges.shape[:-1], -1)
+
+
+def _circles(
+    prefix: Floats, sines: Floats, nodes: int, cones: Sequence[Function], graded: bool
+) -> tuple[Integers, Floats, Floats]:
+    """The innermost angle on (0, 2 pi) for each prefix, cut at quadrants and where a cone is crossed."""
+    lines = len(prefix)
+    cuts = [np.broadcast_to(np.arange(5) * 0.5 * np.pi, (lines, 5))]
+    for cone in cones:
+
+        def values(line: Integers, angle: Floats, cone: Function = cone) -> Floats:
+            circle = sines[line, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+            return cone(np.column_stack([prefix[line], circle]))
+
+        scan = np.linspace(0, 2 * np.pi, 120) + 1e-3  # off the quadrants, which are cut already
+        cuts.append(pad_by_line(*roots_on_lines(values, lines, scan[:-1]), lines, 2 * np.pi))
+    edges = np.sort(np.concatenate(cuts, axis=1), axis=1)
+    angle, weight = _panels(edges, nodes, graded)
+    line, place = np.nonzero(weight > 1e-14)
+    return line, angle[line, place], weight[line, place]
+
+
+def is_cone(surface: Function, dimension: int) -> bool:
+    """Whether the sign of the surface's function depends on the direction only."""
+    directions = np.random.default_rng(7).standard_normal((64, dimension))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    signs = [np.sign(surface(radius * directions)) for radius in _CONE_RADII]
+    return all(np.array_equal(signs[0], other) for other in signs[1:])
+
+
+def polar_rule(surfaces: Sequence[Surface], dimension: int, nodes: int) -> Rule:
+    """A rule for N(0, I_dimension) on rays, each cut where it crosses one of the surfaces; angles are cut at the cones.
+
+    Not exact for polynomials, but it converges spectrally for functions that are smooth between surfaces which the
+    rays cross transversally.
+    """
+    cones = [surface.function for surface in surfaces if is_cone(surface.function, dimension)]
+    crossing = [surface.function for surface in surfaces if not is_cone(surface.function, dimension)]
+    directions, weights = direction_rule(dimension, nodes, cones)
+    reach = np.sqrt(dimension) + TAIL
+    fixed = np.array([0.0, 0.15, 0.4, 1.0]) * reach
+    cuts = [np.broadcast_to(fixed, (len(directions), fixed.size))]
+    for function in crossing:
+
+        def values(ray: Integers, radius: Floats, function: Function = function) -> Floats:
+            return function(directions[ray] * radius[:, None])
+
+        scan = np.linspace(1e-9, reach, 141)
+        cuts.append(pad_by_line(*roots_on_lines(values, len(directions), scan), len(directions), reach))
+    edges = np.sort(np.concatenate(cuts, axis=1), axis=1)
+    radius, radial = _panels(edges, nodes, graded=False)
+    ray, place = np.nonzero(radial > 0)
+    radius, radial = radius[ray, place], radial[ray, place] * _chi_density(dimension, radius[ray, place])
+    total = weights[ray] * radial
+    return Rule(directions[ray] * radius[:, None], total / total.sum())
+
+
+def _chi_density(dimension: int, radius: Floats) -> Floats:
+    """The density of |z|, z ~ N(0, I_dimension)."""
+    log_normaliser = (0.5 * dimension - 1) * np.log(2.0) + gammaln(0.5 * dimension)
+    return radius ** (dimension - 1) * np.exp(-0.5 * radius**2 - log_normaliser)

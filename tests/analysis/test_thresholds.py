@@ -1,0 +1,167 @@
+"""Weak-recovery thresholds against published values and against independent one-dimensional calculations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.optimize import brentq
+from scipy.special import erf, k0
+
+from featlab.analysis import analyse
+from featlab.analysis.subspaces import nothing
+from featlab.analysis.thresholds import second_moments, symmetric_basis
+from featlab.targets import target
+
+# z1 z2: density K0(|y|)/pi; the others from Troiani et al. 2024 and Defilippis et al. 2025.
+PUBLISHED = [
+    ("h1**2", 0.5),
+    ("abs(h1)", 0.5),
+    ("sign(h1*h2)", np.pi**2 / 4),
+    ("h1*h2", 0.593751),
+    ("h1*h2*h3", 2.56518),
+    ("(h1**2+h2**2)/2", 1.0),
+    ("(h1**2+h2**2+h3**2)/3", 1.5),
+    ("(h1**2+h2**2+h3**2+h4**2)/4", 2.0),
+    ("h1**2+sign(h1*h2*h3)", 0.575166),
+    ("He4(h1)", 0.64485),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), PUBLISHED)
+def test_published_thresholds(text: str, expected: float) -> None:
+    threshold, error = first_threshold(text)
+    assert threshold == pytest.approx(expected, rel=1e-3)
+    assert abs(threshold - expected) <= max(3 * error, 1e-4 * expected), "the error bar must cover the truth"
+    assert threshold != pytest.approx(1.2 * expected, rel=1e-3), "negative control: 20% off is rejected"
+
+
+def first_threshold(text: str, noise: float = 0.0) -> tuple[float, float]:
+    of = target(text, noise=noise)
+    moments = second_moments(of, nothing(of.rank))
+    alpha = 1 / moments.restricted(np.eye(of.rank))
+    return alpha, alpha**2 * moments.error
+
+
+def by_root_finding(link: Callable[[float], float], label_range: tuple[float, float], cuts: list[float]) -> float:
+    """alpha_c = 1 / E[(E[z^2 | y] - 1)^2] from the preimages z_i(y) with weights phi(z_i) / |g'(z_i)|, by quad in y."""
+    grid = np.linspace(-9, 9, 4001)
+    values = np.array([link(z) for z in grid])
+
+    def density_and_moment(y: float) -> tuple[float, float]:
+        total = moment = 0.0
+        for i in np.nonzero((values[:-1] - y) * (values[1:] - y) < 0)[0]:
+            z = brentq(lambda t: link(t) - y, grid[i], grid[i + 1], xtol=1e-13)
+            slope = (link(z + 1e-6) - link(z - 1e-6)) / 2e-6
+            weight = np.exp(-z * z / 2) / np.sqrt(2 * np.pi) / abs(slope)
+            total, moment = total + weight, moment + weight * (z * z - 1)
+        return total, moment
+
+    def integrand(y: float) -> float:
+        total, moment = density_and_moment(y)
+        return moment**2 / total if total > 0 else 0.0
+
+    edges = [label_range[0], *cuts, label_range[1]]
+    pieces = [
+        # y = a + (b - a) s^2 (3 - 2 s) takes the square-root singularities at critical values out of the integrand.
+        quad(
+            lambda s, a=a, b=b: integrand(a + (b - a) * s * s * (3 - 2 * s)) * (b - a) * 6 * s * (1 - s),
+            0,
+            1,
+            limit=200,
+        )[0]
+        for a, b in pairwise(edges)
+    ]
+    return 1 / sum(pieces)
+
+
+@pytest.mark.parametrize(
+    ("text", "link", "label_range", "cuts"),
+    [
+        ("He4(h1)", lambda z: z**4 - 6 * z**2 + 3, (-6.0, 900.0), [3.0, 60.0]),
+        ("cos(2*h1)", lambda z: np.cos(2 * z), (-1.0, 1.0), []),
+        ("h1**2*exp(-h1**2/8)", lambda z: z * z * np.exp(-z * z / 8), (0.0, 8 / np.e), []),
+    ],
+)
+def test_single_index_thresholds_by_root_finding(
+    text: str, link: Callable[[float], float], label_range: tuple[float, float], cuts: list[float]
+) -> None:
+    threshold, _ = first_threshold(text)
+    assert threshold == pytest.approx(by_root_finding(link, label_range, cuts), rel=2e-4)
+
+
+@pytest.mark.parametrize(("text", "noise"), [("h1**2", 0.1), ("abs(h1)", 0.01), ("abs(h1)", 1.0)])
+def test_label_noise_against_direct_quadrature(text: str, noise: float) -> None:
+    """With noise, E[z^2 - 1 | y] is a ratio of integrals over z; both are smooth, so a plain fine grid is exact."""
+    z = np.linspace(-9, 9, 6001)
+    density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi) * (z[1] - z[0])
+    clean = z * z if text == "h1**2" else np.abs(z)
+    y = np.linspace(clean.min() - 8 * noise**0.5, clean.max() + 8 * noise**0.5, 12_001)
+    total, moment = np.zeros(y.size), np.zeros(y.size)
+    for start in range(0, y.size, 1000):
+        kernel = np.exp(-((y[start : start + 1000, None] - clean) ** 2) / (2 * noise)) / np.sqrt(2 * np.pi * noise)
+        total[start : start + 1000] = kernel @ density
+        moment[start : start + 1000] = kernel @ (density * (z * z - 1))
+    kept = total > 1e-14
+    expected = 1 / np.sum(moment[kept] ** 2 / total[kept] * (y[1] - y[0]))
+    assert first_threshold(text, noise)[0] == pytest.approx(expected, rel=2e-4)
+
+
+def test_noise_raises_the_threshold_and_its_limit_is_the_noiseless_one() -> None:
+    thresholds = [first_threshold("h1*h2", noise)[0] for noise in (0.0, 1e-4, 1e-2, 1.0)]
+    assert thresholds == sorted(thresholds)
+    assert thresholds[1] == pytest.approx(thresholds[0], rel=2e-2)
+    assert thresholds[3] > 1.5 * thresholds[0]
+
+
+def test_noise_inside_the_link_is_integrated_out() -> None:
+    """y = sign(h1 h2 + s xi): P(y | h1 h2) = Phi(y h1 h2 / s), so G = y g sigma_x with g = E[h1 h2 (2 Phi - 1)]."""
+    scale = 0.5
+    gain, _ = quad(lambda t: 2 * t * k0(t) / np.pi * erf(t / (scale * np.sqrt(2))), 0, 40, limit=400)
+    expected = 1 / gain**2
+    threshold, error = first_threshold("sign(h1*h2 + 0.5*xi1)")
+    assert threshold == pytest.approx(expected, rel=1e-3)
+    assert error < 1e-2
+
+
+def test_the_norm_in_the_threshold_is_frobenius() -> None:
+    """The threshold is the top eigenvalue of F, not the operator norm |E[G^2]|: they differ when the G do not commute.
+
+    y = sign(h1 h2) + 3 step(h1^2 - 1) tells whether |h1| > 1 and the sign of h1 h2, so in either region G = diag(a, 0)
+    +- c sigma_x with a = E[h1^2 | region] - 1 and c = E[|h1| | region] sqrt(2/pi). On diagonal matrices F is then the
+    2 x 2 matrix ((E a^2, E c^2), (E c^2, 0)).
+    """
+    of = target("sign(h1*h2) + 3*step(h1**2 - 1)")
+    moments = second_moments(of, nothing(2))
+    outside = 2 * quad(_gaussian, 1, 12)[0]
+    first, squares = 0.0, 0.0
+    for mass, low, high in ((outside, 1, 12), (1 - outside, 0, 1)):
+        diagonal = 2 * quad(lambda z: z * z * _gaussian(z), low, high)[0] / mass - 1
+        off_diagonal = 2 * quad(lambda z: z * _gaussian(z), low, high)[0] / mass * np.sqrt(2 / np.pi)
+        first, squares = first + mass * diagonal**2, squares + mass * off_diagonal**2
+    expected = np.linalg.eigvalsh([[first, squares], [squares, 0.0]])[-1]
+    assert moments.restricted(np.eye(2)) == pytest.approx(expected, rel=1e-8)
+    basis = symmetric_basis(2)
+    identity = np.einsum("aij,ij->a", basis, np.eye(2))
+    mean_square = np.tensordot(moments.operator @ identity, basis, axes=1)  # F(I) = E[G^2]
+    assert np.linalg.norm(mean_square, 2) == pytest.approx(first + squares, rel=1e-8)
+    assert np.linalg.norm(mean_square, 2) > 1.2 * expected, "negative control: the operator norm is another number"
+
+
+def _gaussian(z: float) -> float:
+    return float(np.exp(-z * z / 2) / np.sqrt(2 * np.pi))
+
+
+def test_conditional_thresholds_assume_the_first_directions_known() -> None:
+    analysis = analyse(target("h1 + abs(h2)"))
+    assert [stage.alpha for stage in analysis.grand_staircase] == pytest.approx([0.0, 0.5], rel=1e-3)
+
+
+def test_no_threshold_where_second_moments_vanish() -> None:
+    of = target("sign(h1*h2*h3)")
+    assert second_moments(of, nothing(3)).restricted(np.eye(3)) == pytest.approx(0, abs=1e-10)
+    of = target("h1**2*exp(-h1**2)")
+    assert abs(second_moments(of, nothing(1)).restricted(np.eye(1))) < 1e-3
