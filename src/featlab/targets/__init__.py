@@ -13,6 +13,8 @@ _PUBLIC = {
     "Kink": "kinks",
     "Target": "model",
     "target": "build",
+    "catalogue": "literature",
+    "CatalogueEntry": "literature",
 }
 
 __all__ = list(_PUBLIC)

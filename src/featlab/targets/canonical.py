@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import log2
 
+import numpy as np
 import sympy
 
 from featlab.errors import InvalidTarget
@@ -110,6 +111,8 @@ def raise_to(base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
         return sympy.exp(exponent)
     if isinstance(exponent, sympy.Integer):
         return _integer_power(base, int(exponent))
+    if base == 0 and isinstance(exponent, sympy.Rational):
+        return sympy.Integer(0) if exponent > 0 else _divided_by_zero()
     if isinstance(base, sympy.Rational) and base > 0 and isinstance(exponent, sympy.Rational):
         size = abs(log2(base.p) - log2(base.q)) * abs(exponent.p / exponent.q)
         if size > _MAX_LOG2 or exponent.q > 1000:
@@ -120,13 +123,17 @@ def raise_to(base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
     return power(base, exponent)
 
 
+def _divided_by_zero() -> sympy.Expr:
+    raise InvalidTarget("division by zero")
+
+
 def _too_large() -> sympy.Expr:
     raise InvalidTarget("a power of numbers is too large or too small")
 
 
 def _integer_power(base: sympy.Expr, exponent: int) -> sympy.Expr:
     if exponent < 0 and base == 0:
-        raise InvalidTarget("division by zero")
+        _divided_by_zero()
     if isinstance(base, sympy.Rational):
         if base not in (0, 1, -1) and max(base.p.bit_length(), base.q.bit_length()) * abs(exponent) > _MAX_BITS:
             _too_large()
@@ -183,8 +190,11 @@ def _unary(row: LanguageFunction, argument: sympy.Expr) -> sympy.Expr:
     """Pull signs (by parity) and positive rational factors (by scaling) out of a function of one argument."""
     if row.name == "log" and isinstance(argument, sympy.exp):
         return argument.args[0]
-    if argument == 0 and row.parity < 0:
-        return sympy.Integer(0)
+    if argument in (0, 1):
+        with np.errstate(all="ignore"):
+            value = float(row.value(np.float64(argument)))
+        if value in (0.0, 0.5, 1.0):  # tanh(0), cos(0), sigmoid(0), log(1)
+            return sympy.Rational(str(value))
     if row.parity and leading_sign(argument) < 0:
         flipped = _unary(row, product([sympy.Integer(-1), argument]))
         return product([sympy.Integer(row.parity), flipped])

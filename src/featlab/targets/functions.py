@@ -145,7 +145,7 @@ _ROWS = [
         "step", (1, 1), lambda x: np.greater_equal(x, 0.0).astype(float), lambda x: [np.zeros_like(x)],
         lambda jax, x: (x >= 0).astype(jax.numpy.result_type(x)), lambda x: sympy.Heaviside(x, 1),
         r"\mathbf{{1}}\left\{{{0} \geq 0\right\}}", surfaces=lambda x: [("jump", x)], scaling=0,
-        fold=lambda x: sympy.Integer(x >= 0), zero_at_zero=True, sign_of_value=0,
+        fold=lambda x: sympy.Integer(1 if x >= 0 else 0), zero_at_zero=True, sign_of_value=0,
     ),
     LanguageFunction(
         "abs", (1, 1), np.abs, lambda x: [np.sign(x)], lambda jax, x: jax.numpy.abs(x), sympy.Abs,

@@ -116,7 +116,7 @@ def small_polynomial(expression: sympy.Expr) -> sympy.Poly | None:
     symbols = sorted(expression.free_symbols, key=lambda symbol: symbol.name)
     if degree is None or not symbols or degree > (8 if len(symbols) <= 2 else 4):
         return None
-    if not all(a.is_Rational for a in expression.atoms(sympy.Number, sympy.NumberSymbol)) or _has_roots(expression):
+    if not _has_rational_coefficients(expression):
         return None
     if expanded_terms(expression) > 40 * _MAX_TERMS:
         return None
@@ -127,12 +127,17 @@ def small_polynomial(expression: sympy.Expr) -> sympy.Poly | None:
     return polynomial
 
 
-def _has_roots(expression: sympy.Expr) -> bool:
-    return any(not isinstance(node.exp, sympy.Integer) for node in expression.atoms(sympy.Pow))
+def _has_rational_coefficients(expression: sympy.Expr) -> bool:
+    """True if every part of a polynomial tree that holds no variable is a rational number."""
+    if not expression.free_symbols:
+        return isinstance(expression, sympy.Rational)
+    return all(_has_rational_coefficients(argument) for argument in expression.args)
 
 
 def expanded_terms(expression: sympy.Expr) -> int:
     """A bound on the number of products met when a polynomial tree is expanded."""
+    if not expression.free_symbols:
+        return 1
     if isinstance(expression, sympy.Add):
         return sum(expanded_terms(argument) for argument in expression.args)
     if isinstance(expression, sympy.Mul):
@@ -147,7 +152,7 @@ def expanded_terms(expression: sympy.Expr) -> int:
 
 def expanded_hermite(expression: sympy.Expr) -> sympy.Expr:
     """The expression with its Hermite polynomials written out in powers."""
-    if not expression.args:
+    if not expression.free_symbols or not expression.args:
         return expression
     arguments = [expanded_hermite(argument) for argument in expression.args]
     row = row_of(expression)

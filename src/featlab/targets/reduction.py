@@ -156,9 +156,10 @@ def _substituted(
     points = gaussian_points(200, len(names), 23)
     projected = points @ np.array([[float(values(x, {})) for x in transform.row(k)] for k in range(len(new))]).T
     expected = probe.value(points)
+    aligned = all(x in (0, 1) for x in transform)
     for offset in _OFFSETS:
         at = {sympy.Symbol(name, real=True): kept[i] + offset * removed[i] for i, name in enumerate(names)}
-        candidate = shortest_form(canonical(tree, at))
+        candidate = canonical(tree, at) if aligned else shortest_form(canonical(tree, at))
         close = np.isclose(
             value_at(candidate, new)(projected), expected, rtol=1e-7, atol=1e-9 * np.nanmedian(np.abs(expected))
         )
