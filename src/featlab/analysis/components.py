@@ -17,16 +17,21 @@ from featlab.gaussian.hermite import Floats
 _GAP = 1e-6
 
 
-def reducing_subspaces(matrices: Floats, error: float) -> list[Floats]:
-    """Orthonormal columns of each irreducible block of the symmetric matrices (count, q, q), known up to `error`."""
+def reducing_subspaces(matrices: Floats, error: float) -> tuple[list[Floats], float]:
+    """Orthonormal columns of each irreducible block of the symmetric matrices (count, q, q), known up to `error`.
+
+    Also how far the blocks may be off, as an angle: the error over the smallest commutator that is not zero.
+    """
     size = matrices.shape[1]
     basis = symmetric_basis(size)
     commutators = np.einsum("aij,bjk->abik", basis, matrices) - np.einsum("bij,ajk->abik", matrices, basis)
     _, values, right = np.linalg.svd(commutators.reshape(len(basis), -1).T, full_matrices=True)
     values = np.concatenate([values, np.zeros(len(basis) - values.size)])
     scale = np.sqrt(len(matrices))
-    commuting = right[values <= max(10 * error, _GAP) * scale]
+    vanishing = values <= max(10 * error, _GAP) * scale
+    commuting = right[vanishing]
+    tilt = error * scale / values[~vanishing].min() if not vanishing.all() else 0.0
     generic = np.random.default_rng(3).standard_normal(len(commuting)) @ commuting
     eigenvalues, vectors = np.linalg.eigh(np.tensordot(generic, basis, axes=1))
     breaks = np.nonzero(np.diff(eigenvalues) > 1e-4 * max(1e-12, np.ptp(eigenvalues)))[0] + 1
-    return [vectors[:, block] for block in np.split(np.arange(size), breaks)]
+    return [vectors[:, block] for block in np.split(np.arange(size), breaks)], tilt

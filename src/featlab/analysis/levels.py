@@ -40,6 +40,7 @@ class Level:
         directions: (rank, new) orthonormal columns, the directions it opens; empty if none.
         signal: the relative size of the weakest direction accepted (a correlation, at most 1).
         error: the relative numerical error it was compared with.
+        tilt: how far the directions may be off, as an angle: an error of the tensors over the weakest direction's size.
         searched: the highest order looked at.
         doubt: a sentence if it could not be decided whether some lower order vanishes, else None.
         incomplete: a sentence if more directions may open at this order than were accepted, else None. It concerns
@@ -50,18 +51,25 @@ class Level:
     directions: Floats
     signal: float
     error: float
+    tilt: float
     searched: int
     doubt: str | None = None
     incomplete: str | None = None
 
 
-def find_level(grids: GridPair, probes: Probes, known: Floats, max_order: int) -> Level:
-    """The level of the subspace spanned by the orthonormal columns `known`, looking up to max_order."""
+def find_level(grids: GridPair, probes: Probes, known: Floats, max_order: int, known_tilt: float = 0.0) -> Level:
+    """The level of the subspace spanned by the orthonormal columns `known`, looking up to max_order.
+
+    Args:
+        known_tilt: how far the known directions may be off: tensors that vanish at the true subspace are then of
+            this size at the given one, and no smaller signal is believed.
+    """
     unknown = complement(known)
     empty = np.zeros((known.shape[0], 0))
     doubt, error = None, 0.0
     for order in range(1, max_order + 1):
         tensors, errors = _tensors(grids, probes, known, unknown, order)
+        errors = np.maximum(errors, 2 * known_tilt)
         found = _directions(tensors, errors, unknown.shape[1], order)
         error = float(np.median(errors))
         findings = [_decide(significance, error) for significance in found.significance]
@@ -69,9 +77,10 @@ def find_level(grids: GridPair, probes: Probes, known: Floats, max_order: int) -
         unsure = _doubt(order, found.signal[count], error) if Finding.UNDECIDED in findings else None
         if count:
             new = readable_basis(unknown @ found.directions[:, :count], count)
-            return Level(order, new, float(found.signal[count - 1]), error, order, doubt, unsure)
+            tilt = 1 / float(found.significance[count - 1])
+            return Level(order, new, float(found.signal[count - 1]), error, tilt, order, doubt, unsure)
         doubt = doubt or unsure
-    return Level(None, empty, 0.0, error, max_order, doubt)
+    return Level(None, empty, 0.0, error, 0.0, max_order, doubt)
 
 
 def _decide(significance: float, error: float) -> Finding:

@@ -13,6 +13,7 @@ sample
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, TypeVar
@@ -46,12 +47,14 @@ class Stage:
         exponent: the order k at which the new directions become visible.
         directions: (rank, new) orthonormal columns.
         signal: relative size of the weakest accepted direction; error: the numerical error it was compared with.
+        tilt: how far the directions may be off, as an angle.
     """
 
     exponent: int
     directions: Floats
     signal: float
     error: float
+    tilt: float
 
 
 @dataclass(frozen=True)
@@ -99,13 +102,13 @@ def _correlation_staircase(grids: GridPair, max_order: int) -> Staircase[Stage]:
     stages: list[Stage] = []
     doubts: list[str] = []
     while known.shape[1] < rank:
-        level = find_level(grids, correlation_probes(known.shape[1]), known, max_order)
+        level = find_level(grids, correlation_probes(known.shape[1]), known, max_order, _tilt(stages))
         doubts += [doubt for doubt in (level.doubt, level.incomplete) if doubt]
         if level.order is None or level.doubt:
             if max_order > 1 and not level.doubt:
                 doubts.append(_nothing_found("correlation with", level))
             break
-        stages.append(Stage(level.order, level.directions, level.signal, level.error))
+        stages.append(Stage(level.order, level.directions, level.signal, level.error, level.tilt))
         known = join(known, level.directions)
     return Staircase(tuple(stages), known.shape[1] == rank, tuple(doubts))
 
@@ -117,7 +120,7 @@ def grand_staircase(target: Target, grids: GridPair, max_order: int) -> Staircas
     stages: list[GrandStage] = []
     doubts: list[str] = []
     while known.shape[1] < rank:
-        level = find_level(grids, label_probes(grids.fine, known.shape[1]), known, max_order)
+        level = find_level(grids, label_probes(grids.fine, known.shape[1]), known, max_order, _tilt(stages))
         if level.order is None or level.doubt:
             doubts.append(level.doubt or _nothing_found("function of", level))
             break
@@ -130,6 +133,10 @@ def grand_staircase(target: Target, grids: GridPair, max_order: int) -> Staircas
     return Staircase(tuple(stages), known.shape[1] == rank, tuple(doubts))
 
 
+def _tilt(stages: Sequence[Stage]) -> float:
+    return max((stage.tilt for stage in stages), default=0.0)
+
+
 def _nothing_found(what: str, level: Level) -> str:
     return (
         f"no {what} the label sees the remaining directions up to order {level.searched} (relative numerical "
@@ -139,31 +146,30 @@ def _nothing_found(what: str, level: Level) -> str:
 
 def _grand_stage(target: Target, grids: GridPair, known: Floats, level: Level) -> tuple[GrandStage, str | None]:
     """The stage that a level opens; a doubt if its threshold is too large to be resolved."""
+    found = (level.directions, level.signal, level.error, level.tilt)
     if level.order == 1:
-        return GrandStage(1, level.directions, level.signal, level.error, Kind.TRIVIAL, 0.0, 0.0), None
-    if level.order != 2:
-        return GrandStage(level.order or 0, level.directions, level.signal, level.error, Kind.HARD), None
+        return GrandStage(1, *found, Kind.TRIVIAL, 0.0, 0.0), None
+    if level.order is None or level.order > 2:
+        return GrandStage(level.order or 0, *found, Kind.HARD), None
     matrices, error = level_matrices(grids, label_probes(grids.fine, known.shape[1]), known)
     moments = second_moments(target, known)
-    blocks = reducing_subspaces(matrices, error)
+    blocks, tilt = reducing_subspaces(matrices, error)
     strengths = np.array([moments.restricted(block) for block in blocks])
     strongest = float(strengths.max())
     if strongest <= 3 * moments.error:
-        unresolved = GrandStage(2, level.directions, level.signal, level.error, Kind.EASY)
-        return (
-            unresolved,
-            f"the critical sample ratio alpha is too large to be resolved: above {1 / (4 * moments.error):.0f}",
-        )
+        unresolved = GrandStage(2, *found, Kind.EASY)
+        bound = 1 / (4 * moments.error)
+        return unresolved, f"the critical sample ratio alpha is too large to be resolved: it is above {bound:.0f}"
     first = strengths >= strongest * (1 - _TIE) - 3 * moments.error
     chosen = np.column_stack([block for block, early in zip(blocks, first, strict=True) if early])
     new = readable_basis(complement(known) @ chosen, chosen.shape[1])
     alpha, alpha_error = 1 / strongest, moments.error / strongest**2
-    return GrandStage(2, new, level.signal, level.error, Kind.EASY, alpha, alpha_error), None
+    return GrandStage(2, new, level.signal, level.error, tilt, Kind.EASY, alpha, alpha_error), None
 
 
 def _merge(before: GrandStage, after: GrandStage) -> GrandStage:
     """Two successive trivial stages are one: each costs a single sweep, and no other algorithm tells them apart."""
     directions = join(before.directions, after.directions)
-    signal, error = min(before.signal, after.signal), max(before.error, after.error)
     together = readable_basis(directions, directions.shape[1])
-    return GrandStage(before.exponent, together, signal, error, Kind.TRIVIAL, 0.0, 0.0)
+    signal, error = min(before.signal, after.signal), max(before.error, after.error)
+    return GrandStage(before.exponent, together, signal, error, _tilt([before, after]), Kind.TRIVIAL, 0.0, 0.0)
