@@ -33,7 +33,8 @@ _MAGNITUDE = 1e30
 
 _TOKEN = re.compile(
     r"(?P<space>[ \t]+)|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
-    r"|(?P<operator>\*\*|[-+*/])|(?P<open>\()|(?P<close>\))|(?P<comma>,)"
+    r"|(?P<operator>\*\*|[-+*/])|(?P<open>\()|(?P<close>\))|(?P<comma>,)",
+    re.ASCII,
 )
 _FOREIGN = {
     "^": ("'^' is not a power here", "write ** for powers, as in h1**2"),
