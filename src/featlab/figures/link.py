@@ -119,7 +119,7 @@ def _map(axes: Axes, target: Target, pair: tuple[int, int], values: Floats, low:
     image = axes.imshow(values, origin="lower", extent=extent, cmap=colours, vmin=low, vmax=high)
     angle = np.linspace(0, 2 * np.pi, 200)
     radius = np.sqrt(2 * np.log(10))  # P(|(h1, h2)| < radius) = 0.9
-    axes.plot(radius * np.cos(angle), radius * np.sin(angle), color=INK, linewidth=0.8, linestyle=(0, (2, 3)))
+    axes.plot(radius * np.cos(angle), radius * np.sin(angle), color="black", linewidth=0.8, linestyle=(0, (2, 3)))
     axes.set_xticks([-2, 0, 2])
     axes.set_yticks([-2, 0, 2])
     return image

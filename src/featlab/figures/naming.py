@@ -1,9 +1,12 @@
-"""How a direction reads: h1, (h1 + 2 h2)/sqrt(5), or with decimals."""
+"""How a direction reads (h1, (h1 + 2 h2)/sqrt(5), or with decimals), and a threshold with its honest digits."""
 
 from __future__ import annotations
 
+from math import floor, log10
+
 import numpy as np
 
+from featlab.analysis.staircase import GrandStage
 from featlab.gaussian.hermite import Floats
 
 _LARGEST_WHOLE = 9
@@ -35,3 +38,11 @@ def _sum(sizes: list[str], signs: Floats, places: np.ndarray) -> str:
     for term, sign in zip(terms[1:], signs[1:], strict=True):
         text += f" {'+' if sign > 0 else '-'} {term}"
     return text
+
+
+def ratio_text(stage: GrandStage) -> str:
+    """alpha with the digits that its numerical error allows (at most five)."""
+    assert stage.alpha is not None
+    error = stage.alpha_error or 0.0
+    relative = max(error / stage.alpha, 1e-5)
+    return f"{stage.alpha:.{max(2, min(5, floor(-log10(relative))))}g}"

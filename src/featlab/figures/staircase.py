@@ -10,7 +10,7 @@ from matplotlib.patches import Patch, Rectangle
 
 from featlab.analysis import Analysis
 from featlab.analysis.staircase import GrandStage, Stage
-from featlab.figures.naming import direction_texts
+from featlab.figures.naming import direction_texts, ratio_text
 from featlab.figures.style import EASY, HARD, INK, KIND_COLOURS, MUTED, TEXT_SIZE, TRIVIAL, dress, new_figure
 
 _KINDS = {1: "trivial", 2: "easy"}
@@ -71,5 +71,5 @@ def _caption(stage: Stage) -> str:
     names = direction_texts(stage.directions)
     lines = names if any(len(name) > 4 for name in names) else [", ".join(names)]
     if isinstance(stage, GrandStage) and stage.kind == "easy" and stage.alpha is not None:
-        return "\n".join([*lines, f"alpha {stage.alpha:.4g}"])
+        return "\n".join([*lines, f"alpha {ratio_text(stage)}"])
     return "\n".join([*lines, f"order {stage.exponent}"])

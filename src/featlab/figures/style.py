@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 INK = "#20242b"
 ACCENT = "#3b78c2"
 MUTED = "#8b93a0"
-TRIVIAL, EASY, HARD = "#2f9e72", "#d9902a", "#cc4b45"
+TRIVIAL, EASY, HARD = "#1f8059", "#b06a10", "#bd3f38"  # white text on them stays readable
 KIND_COLOURS = {"trivial": TRIVIAL, "easy": EASY, "hard": HARD}
 SERIES = ("#3b78c2", "#d9902a", "#2f9e72", "#8f63b8")
 DIVERGING, SEQUENTIAL = "RdBu_r", "viridis"

@@ -1,0 +1,5 @@
+"""`python -m featlab` is the command line."""
+
+from featlab.cli import main
+
+main()

@@ -1,0 +1,37 @@
+"""The `featlab` application: its commands and what they have in common."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import featlab
+from featlab.cli.explain import EXPLAIN_EPILOG, explain
+
+app = typer.Typer(
+    name="featlab",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"featlab {featlab.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """What a shallow network can learn of a function, by which algorithm, from how much data."""
+
+
+# An expression may begin with a minus sign: what is no known option is taken as the expression.
+app.command(epilog=EXPLAIN_EPILOG, context_settings={"ignore_unknown_options": True})(explain)

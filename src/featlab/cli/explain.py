@@ -1,0 +1,91 @@
+"""`featlab explain EXPR`: the explanation of a target on the screen, as JSON, as a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from featlab.cli.errors import exit_cleanly, fail
+
+if TYPE_CHECKING:
+    from featlab.reports import Explanation
+
+EXPLAIN_EPILOG = """Examples:
+
+featlab explain "He3(h1)"
+
+featlab explain "h1 + abs(h2)" --dim 1e6
+
+featlab explain "h1**2" --noise 0.1 --json
+
+featlab explain "sign(h1*h2)" --html explanation.html
+"""
+
+
+@exit_cleanly
+def explain(
+    expression: Annotated[
+        str,
+        typer.Argument(
+            metavar="EXPR",
+            help="A function of h1..h9 such as 'He4(h1) + sign(h1*h2*h3)'; xi1, xi2, .. are noise inside it.",
+        ),
+    ],
+    noise: Annotated[float, typer.Option(help="Variance of Gaussian noise added to the label.")] = 0.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")] = False,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write a self-contained page with pictures.")
+    ] = None,
+    dim: Annotated[
+        float | None, typer.Option(metavar="D", help="Give sample costs as numbers at this dimension, such as 1e6.")
+    ] = None,
+) -> None:
+    """Tell what can be learned of a function: exponents, staircase, verdict, sample costs."""
+    explanation = _explained(expression, noise, dim)
+    if html is not None:
+        _write(html, explanation)
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(explanation.to_dict(), indent=2, allow_nan=False))
+        return
+    _show(explanation)
+    if html is not None:
+        typer.echo(f"The page is in {html}", err=True)
+
+
+def _explained(expression: str, noise: float, dim: float | None) -> Explanation:
+    """The explanation, with a note while it is computed if a person is watching."""
+    from rich.console import Console
+
+    watched = Console(stderr=True)
+    if not watched.is_terminal:
+        from featlab.reports import explain as compute
+
+        return compute(expression, noise=noise, dim=dim)
+    with watched.status("Analysing the target ..."):
+        from featlab.reports import explain as compute
+
+        return compute(expression, noise=noise, dim=dim)
+
+
+def _write(path: Path, explanation: Explanation) -> None:
+    try:
+        path.write_text(explanation.to_html(), encoding="utf-8")
+    except OSError as fault:
+        fail(f"--html: got {str(path)!r}, which cannot be written: {fault.strerror or fault}")
+
+
+def _show(explanation: Explanation) -> None:
+    """In colour on a terminal; as plain text, as wide as COLUMNS says or 80, anywhere else."""
+    from rich.console import Console
+
+    console = Console()
+    if console.is_terminal:
+        console.print(explanation)
+        return
+    from featlab.reports.terminal import plain_text
+
+    typer.echo(plain_text(explanation.analysis, explanation.dim, width=console.width))

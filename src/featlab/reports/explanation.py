@@ -1,0 +1,96 @@
+"""`explain`: from a text, an expression or a target to everything that can be said of it before any data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from featlab.analysis import Analysis, analyse
+from featlab.errors import InvalidParameter
+from featlab.targets import Target, target
+
+_LARGEST_DIM = 10**15
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What can be learned of a target, by which algorithm, from how much data.
+
+    Print it, show it in a notebook, or take it as data (`to_dict`) or as a self-contained page (`to_html`).
+
+    Attributes:
+        analysis: every number, with its numerical error.
+        dim: the dimension at which sample costs are also given as numbers, or None.
+    """
+
+    analysis: Analysis
+    dim: int | None = None
+
+    @property
+    def target(self) -> Target:
+        return self.analysis.target
+
+    @property
+    def verdict_sentence(self) -> str:
+        """The verdict, its critical sample ratio and what it means, in one sentence."""
+        from featlab.reports.words import verdict_sentence
+
+        return verdict_sentence(self.analysis)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for `json.dumps`: the object that `featlab explain --json` prints."""
+        from featlab.reports.record import record
+
+        return record(self.analysis, self.dim)
+
+    def to_html(self) -> str:
+        """A self-contained page with pictures and tables."""
+        from featlab.reports.page import page
+
+        return page(self.analysis, self.dim)
+
+    def __rich__(self) -> Any:
+        from featlab.reports.terminal import render
+
+        return render(self.analysis, self.dim)
+
+    def __str__(self) -> str:
+        from featlab.reports.terminal import plain_text
+
+        return plain_text(self.analysis, self.dim)
+
+    def __repr__(self) -> str:
+        return f"<Explanation of {self.target.text!r}: {self.verdict_sentence}>"
+
+    def _repr_html_(self) -> str:
+        from featlab.reports.page import fragment
+
+        return fragment(self.analysis, self.dim)
+
+
+def explain(source: Any, *, noise: float | None = None, dim: float | None = None) -> Explanation:
+    """Explain a target: exponents, staircases, verdict, sample costs.
+
+    Args:
+        source: anything that `featlab.target` takes: a text such as "He4(h1) + sign(h1*h2*h3)", a SymPy expression, or
+            a target (make one with `featlab.target(function, rank=...)` from a function).
+        noise: variance of Gaussian noise added to the label; a target keeps its own unless it is given.
+        dim: also give the sample costs as numbers at this dimension of the inputs.
+
+    Raises:
+        InvalidTarget: the source is not a target that can be analysed.
+        InvalidParameter: the noise or the dimension is out of range.
+    """
+    asked = None if dim is None else _checked_dim(dim)
+    what = target(source, noise=noise)
+    if asked is not None and asked < what.rank:
+        raise InvalidParameter("dim", dim, f"at least the number of directions, {what.rank}")
+    return Explanation(analyse(what), asked)
+
+
+def _checked_dim(dim: float) -> int:
+    expected = f"a whole number from 2 to {_LARGEST_DIM:.0e}".replace("+", "")
+    if isinstance(dim, bool) or not isfinite(dim) or dim != int(dim) or not 2 <= dim <= _LARGEST_DIM:
+        raise InvalidParameter("dim", dim, expected)
+    return int(dim)

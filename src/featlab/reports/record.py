@@ -1,0 +1,115 @@
+"""The explanation as plain data: what `featlab explain --json` prints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from featlab.analysis import Analysis
+from featlab.analysis.residuals import Regime
+from featlab.analysis.sample_cost import SampleCost
+from featlab.analysis.staircase import GrandStage, Stage
+from featlab.gaussian.hermite import Floats
+from featlab.reports.words import log10_samples, verdict_sentence
+
+
+def record(analysis: Analysis, dim: int | None) -> dict[str, Any]:
+    """The fixed keys first, then more; JSON types only, nothing infinite.
+
+    Directions are lists of `rank` numbers. `leap` is the rotation-invariant one, `generative_exponent` the largest over
+    the stages, `alpha_c` that of the first stage (0 if trivial, None if hard); an undecided number is None.
+    """
+    target = analysis.target
+    return {
+        "target": target.text,
+        "rank": target.rank,
+        "noise": target.noise,
+        "information_exponent": analysis.information_exponent,
+        "leap": analysis.leap,
+        "generative_exponent": analysis.generative_exponent,
+        "verdict": str(analysis.verdict),
+        "alpha_c": _rounded(analysis.alpha_c),
+        "giant_steps": [_vectors(stage.directions) for stage in analysis.giant_steps],
+        "staircase": [_stage(stage) for stage in analysis.staircase],
+        "grand_staircase": [_grand_stage(stage) for stage in analysis.grand_staircase],
+        "sample_cost": {name: cost.text for name, cost in analysis.sample_cost.items()},
+        **_more(analysis, dim),
+    }
+
+
+def _more(analysis: Analysis, dim: int | None) -> dict[str, Any]:
+    target, energies = analysis.target, analysis.energies
+    return {
+        "verdict_sentence": verdict_sentence(analysis),
+        "alpha_c_error": _rounded(analysis.alpha_c_error),
+        "coordinate_leap": analysis.coordinate_leap,
+        "one_giant_step_directions": _vectors(analysis.one_step),
+        "mean": _rounded(float(energies.coefficients[0][0])),
+        "variance": _rounded(energies.variance),
+        "hermite_energies": [_rounded(float(energy)) for energy in energies.per_degree[1:]],
+        "residuals": [_regime(regime) for regime in analysis.regimes],
+        "labels": None if analysis.labels is None else [_rounded(float(label)) for label in analysis.labels],
+        "degree": target.degree,
+        "latex": target.latex,
+        "hidden_noise_variables": target.hidden,
+        "typed_variables": list(target.typed_variables),
+        "typed_directions": _vectors(target.directions.T),
+        "remarks": list(target.remarks),
+        "doubts": list(analysis.doubts),
+        "dim": dim,
+        "sample_cost_details": {name: _cost(cost, dim) for name, cost in analysis.sample_cost.items()},
+    }
+
+
+def _stage(stage: Stage) -> dict[str, Any]:
+    return {
+        "exponent": stage.exponent,
+        "directions": _vectors(stage.directions),
+        "signal": _rounded(stage.signal),
+        "signal_error": _rounded(stage.error),
+    }
+
+
+def _grand_stage(stage: GrandStage) -> dict[str, Any]:
+    ratio = {"kind": str(stage.kind), "alpha": _rounded(stage.alpha), "alpha_error": _rounded(stage.alpha_error)}
+    return ratio | _stage(stage)
+
+
+def _cost(cost: SampleCost, dim: int | None) -> dict[str, Any]:
+    return {
+        "algorithm": cost.label,
+        "samples": cost.text,
+        "exponent": cost.exponent,
+        "power_of_log_d": cost.logs,
+        "more_than": cost.beyond,
+        "log10_samples": None if dim is None else _rounded(log10_samples(cost, dim)),
+        "status": str(cost.status),
+        "meaning": cost.meaning,
+        "papers": [
+            {"authors": paper.authors, "year": paper.year, "title": paper.title, "arxiv": paper.arxiv}
+            for paper in cost.papers
+        ],
+    }
+
+
+def _regime(regime: Regime) -> dict[str, Any]:
+    return {
+        "samples_power": regime.samples,
+        "width_power": regime.width,
+        "known_directions": regime.known_dimension,
+        "residual_variance": _rounded(regime.residual),
+        "status": regime_status(regime),
+    }
+
+
+def regime_status(regime: Regime) -> str:
+    """Dandi et al. 2023 prove the residual for min(samples, width) <= 1 and conjecture the rest."""
+    return "theorem" if min(regime.samples, regime.width) <= 1 else "conjecture"
+
+
+def _vectors(columns: Floats) -> list[list[float]]:
+    return [[round(float(entry), 9) + 0.0 for entry in column] for column in columns.T]
+
+
+def _rounded(value: float | None) -> float | None:
+    """Eight significant digits: more would be noise."""
+    return None if value is None else float(f"{value:.8g}")

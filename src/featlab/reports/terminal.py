@@ -1,0 +1,170 @@
+"""The explanation on one screen: the verdict first, then exponents, staircases, costs and papers.
+
+Only ASCII and no boxes, so that it reads the same in a terminal, a pipe and a log; colour comes from rich where there
+is a terminal that wants it.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from featlab.analysis import Analysis
+from featlab.analysis.sample_cost import SampleCost
+from featlab.analysis.staircase import GrandStage, Stage
+from featlab.citations import Citation
+from featlab.reports.words import (
+    CONDITIONAL,
+    cost_groups,
+    cost_name,
+    exponents,
+    papers_of,
+    samples_text,
+    stage_directions,
+    stage_text,
+    verdict_sentence,
+)
+
+_STYLES = {"TRIVIAL": "bold green", "EASY": "bold yellow", "HARD": "bold red", "UNDECIDED": "bold magenta"}
+
+
+def render(analysis: Analysis, dim: int | None) -> Group:
+    """Everything, in the order in which a reader asks for it."""
+    papers = papers_of(analysis)
+    number = {paper: place for place, paper in enumerate(papers, start=1)}
+    return Group(
+        _title(analysis),
+        _verdict(analysis),
+        *_notices(analysis),
+        _heading("Exponents"),
+        _exponents(analysis, dim, number),
+        _heading("Staircases: the directions found, stage by stage"),
+        *_staircases(analysis),
+        _heading(_costs_heading(dim)),
+        *_costs(analysis, dim, number),
+        _heading("Papers (arXiv numbers)"),
+        _papers(papers),
+    )
+
+
+def plain_text(analysis: Analysis, dim: int | None, width: int = 80) -> str:
+    """The same without colour and without trailing spaces, for pipes, files and `print`."""
+    console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False)
+    with console.capture() as capture:
+        console.print(render(analysis, dim))
+    return "\n".join(line.rstrip() for line in capture.get().splitlines())
+
+
+def _costs_heading(dim: int | None) -> str:
+    if dim is None:
+        return "Samples needed, as powers of d"
+    return f"Samples needed, and at d = {dim:,} without the unknown constant"
+
+
+def _title(analysis: Analysis) -> Text:
+    target = analysis.target
+    directions = "1 direction" if target.rank == 1 else f"{target.rank} directions"
+    noise = f", label noise of variance {target.noise:g}" if target.noise else ""
+    return Text.assemble((target.text, "bold"), (f"   ({directions}{noise})", "dim"))
+
+
+def _verdict(analysis: Analysis) -> Text:
+    word, _, rest = verdict_sentence(analysis).partition(":")
+    return Text.assemble((word, _STYLES[analysis.verdict]), f":{rest}")
+
+
+def _notices(analysis: Analysis) -> Iterable[Text]:
+    for remark in analysis.target.remarks:
+        yield Text.assemble(("Note: ", "bold cyan"), remark)
+    for doubt in analysis.doubts:
+        yield Text.assemble(("Doubt: ", "bold magenta"), doubt)
+
+
+def _heading(words: str) -> Text:
+    return Text(f"\n{words}", style="bold")
+
+
+def _plain_table(*columns: dict[str, object]) -> Table:
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
+    for column in columns:
+        table.add_column(**column)  # type: ignore[arg-type]
+    return table
+
+
+def _indented(table: RenderableType) -> Padding:
+    return Padding(table, (0, 0, 0, 2))
+
+
+def _marks(papers: Iterable[Citation], number: dict[Citation, int]) -> str:
+    return "[" + ",".join(str(place) for place in sorted(number[paper] for paper in papers)) + "]"
+
+
+def _exponents(analysis: Analysis, dim: int | None, number: dict[Citation, int]) -> Padding:
+    table = _plain_table({"no_wrap": True}, {"justify": "right", "no_wrap": True}, {})
+    for exponent in exponents(analysis, dim):
+        meaning = Text.assemble(exponent.meaning, " ", (_marks(exponent.papers, number), "dim"))
+        table.add_row(Text(exponent.name), Text(exponent.value, "bold"), meaning)
+    return _indented(table)
+
+
+def _staircases(analysis: Analysis) -> Iterable[RenderableType]:
+    table = _plain_table({"no_wrap": True}, {"no_wrap": True}, {})
+    for name, stages in (
+        ("giant steps, n = O(d)", analysis.giant_steps),
+        ("correlations only (leap)", analysis.staircase),
+        ("any function of the label", analysis.grand_staircase),
+    ):
+        _add_stages(table, name, stages)
+    yield _indented(table)
+    if any(stage.alpha for stage in analysis.grand_staircase[1:]):
+        yield Text(f"  {CONDITIONAL}", style="dim")
+
+
+def _add_stages(table: Table, name: str, stages: Sequence[Stage]) -> None:
+    if not stages:
+        table.add_row(Text(name), Text("nothing is found"), Text(""))
+    for place, stage in enumerate(stages):
+        style = _STYLES[stage.kind.upper()] if isinstance(stage, GrandStage) else ""
+        opened = Text.assemble(f"{place + 1}. ", (stage_text(stage, place), style))
+        table.add_row(Text(name if place == 0 else ""), opened, Text(stage_directions(stage)))
+
+
+def _costs(analysis: Analysis, dim: int | None, number: dict[Citation, int]) -> Iterable[RenderableType]:
+    """One table for each group, all with the same column widths."""
+    groups = cost_groups(analysis.sample_cost)
+    rows = [[_cost_row(cost, dim, number) for cost in group.costs] for group in groups]
+    widths = [max(cell.cell_len for cell in column) for column in zip(*itertools.chain(*rows), strict=True)]
+    for group, members in zip(groups, rows, strict=True):
+        yield Text(f"  {group.heading}", style="cyan")
+        table = _plain_table(*({"no_wrap": True, "width": width} for width in widths))
+        for row in members:
+            table.add_row(*row)
+        yield Padding(table, (0, 0, 0, 4))
+
+
+def _cost_row(cost: SampleCost, dim: int | None, number: dict[Citation, int]) -> list[Text]:
+    at_dim = [] if dim is None else [Text(samples_text(cost, dim), justify="right")]
+    samples = Text(cost.text, "bold")
+    return [Text(cost_name(cost)), samples, *at_dim, Text(cost.status), Text(_marks(cost.papers, number), "dim")]
+
+
+def _papers(papers: Sequence[Citation]) -> Padding:
+    """Two columns: the numbers used above, authors, year, arXiv."""
+    table = _plain_table({}, {})
+    half = -(-len(papers) // 2)
+    entries = [_paper(place, paper) for place, paper in enumerate(papers, start=1)] + [Text("")]
+    for row in range(half):
+        table.add_row(entries[row], entries[min(row + half, len(papers))])
+    return Padding(table, (0, 0, 0, 2))
+
+
+def _paper(place: int, paper: Citation) -> Text:
+    first, _, others = paper.authors.partition(",")
+    authors = f"{first} et al." if others else first
+    return Text(f"[{place}] {authors} {paper.year}" + (f" {paper.arxiv}" if paper.arxiv else ""), style="dim")

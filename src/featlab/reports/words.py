@@ -1,0 +1,201 @@
+"""The analysis in sentences. Conjectures are called conjectures, lower bounds lower bounds, doubts doubts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import floor, log, log10
+
+from featlab.analysis import Analysis, Verdict
+from featlab.analysis.sample_cost import SampleCost
+from featlab.analysis.staircase import GrandStage, Kind, Stage
+from featlab.citations import Citation, cite
+from featlab.figures.naming import direction_texts, ratio_text
+
+WEAK_SIGNAL = 1e-2
+CONDITIONAL = "Later ratios take earlier directions as exactly known: lower bounds for AMP."
+
+
+@dataclass(frozen=True)
+class Exponent:
+    """A named number of the target, its value as text, what it means, and where it is defined."""
+
+    name: str
+    symbol: str
+    value: str
+    meaning: str
+    papers: tuple[Citation, ...]
+
+
+@dataclass(frozen=True)
+class CostGroup:
+    """Algorithms whose numbers of samples buy the same thing."""
+
+    heading: str
+    costs: tuple[SampleCost, ...]
+
+
+def verdict_sentence(analysis: Analysis) -> str:
+    """One sentence: the verdict of the whole target, its critical sample ratio, and what that means."""
+    bodies = {Verdict.TRIVIAL: _trivial, Verdict.EASY: _easy, Verdict.HARD: _hard, Verdict.UNDECIDED: _undecided}
+    return f"{analysis.verdict}: {bodies[analysis.verdict](analysis)}."
+
+
+def _trivial(analysis: Analysis) -> str:
+    what = "the direction" if analysis.target.rank == 1 else "every direction"
+    return f"n = O(d) samples suffice to find {what}, at any sample ratio n/d > 0 (critical ratio 0)"
+
+
+def _easy(analysis: Analysis) -> str:
+    first, *later = analysis.grand_staircase
+    what = "the direction" if analysis.target.rank == 1 else "every direction"
+    if first.kind is Kind.TRIVIAL:
+        hardest = max(later, key=lambda stage: stage.alpha or 0.0)
+        return (
+            f"n = O(d) samples suffice to find {what}: {stage_directions(first)} at any sample ratio n/d > 0 (critical "
+            f"ratio 0), the rest only above a ratio of at least {ratio_text(hardest)}"
+        )
+    return (
+        f"n = O(d) samples suffice to find {what}, but below the critical sample ratio n/d = {ratio_text(first)} "
+        "message passing (AMP) sees nothing"
+    )
+
+
+def _hard(analysis: Analysis) -> str:
+    found = [stage for stage in analysis.grand_staircase if stage.kind is not Kind.HARD]
+    hard = [stage for stage in analysis.grand_staircase if stage.kind is Kind.HARD]
+    bound = f"d^{max(stage.exponent for stage in hard) / 2:g}"
+    needs = f"statistical-query and low-degree methods need at least about {bound}"
+    if analysis.grand_staircase[0].kind is Kind.HARD:
+        return f"no known efficient method sees any direction from n = O(d) samples (no critical ratio); {needs}"
+    blocked = ", ".join(stage_directions(stage) for stage in hard)
+    return f"{_reachable(found)} from n = O(d) samples, but no known efficient method then finds {blocked}; {needs}"
+
+
+def _undecided(analysis: Analysis) -> str:
+    found = analysis.grand_staircase
+    start = f"{_reachable(found)}, but " if found else ""
+    return f"{start}the next stage could not be decided numerically, so nothing is claimed of the whole target"
+
+
+def _reachable(stages: Sequence[GrandStage]) -> str:
+    names = ", ".join(stage_directions(stage) for stage in stages)
+    hardest = max(stages, key=lambda stage: stage.alpha or 0.0)
+    if not hardest.alpha:
+        return f"{names} can be found at any sample ratio n/d > 0 (critical ratio 0)"
+    bound = "" if len(stages) == 1 else "at least "
+    return f"{names} can be found above a sample ratio n/d of {bound}{ratio_text(hardest)}"
+
+
+def stage_directions(stage: Stage) -> str:
+    """The directions a stage opens, as one text."""
+    return ", ".join(direction_texts(stage.directions))
+
+
+def stage_text(stage: Stage, place: int) -> str:
+    """What opens the stage: its order, and for the grand staircase its kind and sample ratio."""
+    weak = f" (weak: relative size {stage.signal:.1e})" if stage.signal < WEAK_SIGNAL else ""
+    if not isinstance(stage, GrandStage):
+        return f"order {stage.exponent}{weak}"
+    if stage.kind is Kind.EASY:
+        sign = "=" if place == 0 else ">="
+        return f"EASY, n/d {sign} {ratio_text(stage)}{weak}"
+    if stage.kind is Kind.HARD:
+        return f"HARD, order {stage.exponent}{weak}"
+    return f"TRIVIAL, any n/d{weak}"
+
+
+def exponents(analysis: Analysis, dim: int | None = None) -> tuple[Exponent, ...]:
+    """The exponents of the target with their meanings; with a dimension, the critical ratio as a number of samples."""
+    leap_meaning = "highest order on the way to every direction"
+    if analysis.coordinate_leap not in (None, analysis.leap):
+        leap_meaning += f" ({analysis.coordinate_leap} in h1..h{analysis.target.rank})"
+    return (
+        Exponent(
+            "information exponent",
+            "l",
+            _number(analysis.information_exponent),
+            "lowest degree of the Hermite expansion",
+            cite("benarous2021"),
+        ),
+        Exponent("leap", "L", _number(analysis.leap), leap_meaning, cite("abbe2023")),
+        Exponent(
+            "generative exponent",
+            "k*",
+            _number(analysis.generative_exponent),
+            "the same with any function of the label",
+            cite("damian2024", "troiani2024", "damian2025"),
+        ),
+        Exponent(
+            "critical ratio",
+            "alpha_c",
+            critical_ratio(analysis),
+            f"n/d where AMP first sees a direction{_at_dim(analysis, dim)}",
+            cite("troiani2024", "defilippis2025"),
+        ),
+    )
+
+
+def _at_dim(analysis: Analysis, dim: int | None) -> str:
+    return f" (n = {analysis.alpha_c * dim:.3g})" if dim is not None and analysis.alpha_c else ""
+
+
+def _number(value: int | None) -> str:
+    return "?" if value is None else str(value)
+
+
+def critical_ratio(analysis: Analysis) -> str:
+    """alpha_c as text: 0, a number, "none" if the first stage is hard, "?" if it is undecided."""
+    if not analysis.grand_staircase:
+        return "?"
+    first = analysis.grand_staircase[0]
+    return {Kind.TRIVIAL: "0", Kind.HARD: "none"}.get(first.kind) or ratio_text(first)
+
+
+def cost_groups(costs: Mapping[str, SampleCost]) -> tuple[CostGroup, ...]:
+    """The costs by what they buy."""
+    names = {
+        "To find every direction": ("amp", "batch_reuse", "one_pass_sgd"),
+        "To find the directions of the lowest degree": ("one_giant_step",),
+        "To fit the target without finding directions": ("random_features_99", "random_features"),
+        "Lower bounds: no method of the kind does with less": ("sq_bound", "csq_bound"),
+    }
+    return tuple(CostGroup(heading, tuple(costs[name] for name in members)) for heading, members in names.items())
+
+
+def cost_name(cost: SampleCost) -> str:
+    """The algorithm without what its group's heading already says."""
+    short = {
+        "batch_reuse": "batch reuse, extragradient",
+        "csq_bound": "correlational queries",
+        "sq_bound": "statistical queries, low degree",
+        "random_features_99": "kernels, random features, to 99%",
+        "random_features": "kernels, random features, exactly",
+    }
+    return short.get(cost.name, cost.label)
+
+
+def log10_samples(cost: SampleCost, dim: int) -> float | None:
+    """log10 of d^exponent (log d)^logs, without the unknown constant; None where there is no such number."""
+    if cost.exponent is None:
+        return None
+    return cost.exponent * log10(dim) + cost.logs * log10(log(dim))
+
+
+def samples_text(cost: SampleCost, dim: int) -> str:
+    """The power of d as a number with one or two digits, such as 6.9e3; "-" where there is none."""
+    size = log10_samples(cost, dim)
+    if size is None:
+        return "-"
+    decade = floor(size + 1e-9)
+    digits = f"{10 ** (size - decade):.2g}"
+    if digits == "10":
+        digits, decade = "1", decade + 1
+    return ("> " if cost.beyond else "") + f"{digits}e{decade}"
+
+
+def papers_of(analysis: Analysis) -> tuple[Citation, ...]:
+    """Every paper that a statement of the explanation rests on, oldest first."""
+    from_costs = [paper for cost in analysis.sample_cost.values() for paper in cost.papers]
+    from_exponents = [paper for exponent in exponents(analysis) for paper in exponent.papers]
+    return tuple(sorted({*from_costs, *from_exponents}, key=lambda paper: (paper.year, paper.authors)))
