@@ -53,7 +53,7 @@ def check_defined(literal: sympy.Expr, names: Sequence[str]) -> None:
 
     It looks at the tree as typed, so sqrt(h1)**2 is refused although it could be simplified to h1.
     """
-    for node in sorted(set(sympy.preorder_traversal(literal)), key=sympy.default_sort_key):
+    for node in dict.fromkeys(sympy.preorder_traversal(literal)):
         row = row_of(node)
         if row is None or row.outside is None:
             continue

@@ -9,6 +9,7 @@ computed, so the time is that of walking the tree.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from math import log2
 
 import numpy as np
@@ -241,9 +242,24 @@ def leading_sign(expression: sympy.Expr) -> int:
     """
     if isinstance(expression, sympy.Add):
         terms = [term for term in expression.args if term.free_symbols] or expression.args
-        first = min(terms, key=lambda term: sympy.default_sort_key(term.as_coeff_Mul()[1]))
+        first = min(terms, key=lambda term: order_key(term.as_coeff_Mul()[1]))
         return leading_sign(first)
     return -1 if expression.as_coeff_Mul()[0] < 0 else 1
+
+
+def order_key(tree: sympy.Expr) -> tuple[int, str]:
+    """A key that sorts trees by length and spelling. SymPy's own sort key may evaluate numbers, however large."""
+    spelled = _spelled(tree)
+    return len(spelled), spelled
+
+
+@lru_cache(maxsize=4096)
+def _spelled(tree: sympy.Expr) -> str:
+    if not tree.args:
+        return str(tree)
+    parts = [_spelled(argument) for argument in tree.args]
+    inside = sorted(parts) if isinstance(tree, sympy.Add | sympy.Mul) else parts
+    return f"{tree.func.__name__}({','.join(inside)})"
 
 
 def _hermite(order: sympy.Expr, argument: sympy.Expr) -> sympy.Expr:
@@ -268,7 +284,7 @@ def _extremum(row: LanguageFunction, arguments: list[sympy.Expr]) -> sympy.Expr:
         rest.add(row.fold(*numbers))
     if len(rest) == 1:
         return rest.pop()
-    return row.inert(*sorted(rest, key=sympy.default_sort_key))
+    return row.inert(*sorted(rest, key=order_key))
 
 
 def free_names(tree: sympy.Expr, prefix: str) -> list[str]:

@@ -94,7 +94,8 @@ def _pairs(*arguments: sympy.Expr) -> Surfaces:
 
 
 def _clip_partials(x: Any, low: Any, high: Any) -> list[Any]:
-    below, above = np.less(x, low), np.greater(x, high)
+    above = np.greater(np.maximum(x, low), high)
+    below = np.less(x, low) & ~above
     return [1.0 - below - above, 1.0 * below, 1.0 * above]
 
 

@@ -58,7 +58,7 @@ def _kink(kind: str, surface: sympy.Expr, names: list[str]) -> Kink:
 def surfaces(tree: sympy.Expr) -> dict[sympy.Expr, str]:
     """The expressions whose zero sets are kinks, each with the worst kind met there; sorted by their texts."""
     finder = _Finder()
-    for node in sorted(set(sympy.preorder_traversal(tree)), key=sympy.default_sort_key):
+    for node in dict.fromkeys(sympy.preorder_traversal(tree)):
         if not node.free_symbols:
             continue
         row = row_of(node)
