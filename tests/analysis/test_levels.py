@@ -82,7 +82,7 @@ def test_a_label_without_conditional_mean_is_invisible_to_correlations() -> None
 
 
 def test_a_slightly_wrong_subspace_does_not_make_a_false_discovery() -> None:
-    """He3(a) + He2(b) in a turned basis: a is found to 1e-8 only; b is even, and must not look trivial because of it."""
+    """He3(a) + He2(b) in a turned basis: a is known to 1e-8 only; b is even and must not look trivial."""
     cosine, sine = repr(float(np.cos(1.0))), repr(float(np.sin(1.0)))
     of = target(f"He3({cosine}*h1+{sine}*h2)+He2({cosine}*h2-{sine}*h1)")
     grids = build_grids(of)

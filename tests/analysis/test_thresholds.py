@@ -110,6 +110,29 @@ def test_label_noise_against_direct_quadrature(text: str, noise: float) -> None:
     assert first_threshold(text, noise)[0] == pytest.approx(expected, rel=2e-4)
 
 
+def test_a_rotation_does_not_change_the_threshold() -> None:
+    """h1 h2 = (u^2 - v^2) / 2 in the axes turned by 45 degrees, where its level sets through the origin are no axes."""
+    assert first_threshold("h1**2 - h2**2")[0] == pytest.approx(0.593751, rel=1e-4)
+
+
+def test_difference_of_absolute_values_by_one_dimensional_integrals() -> None:
+    """y = |h1| - |h2|: at y > 0, |h2| = t and |h1| = y + t with weight phi(t) phi(y + t); y -> -y exchanges the two."""
+
+    def moments(y: float) -> tuple[float, float, float]:
+        weight = [quad(lambda t, k=k: 4 * _gaussian(t) * _gaussian(y + t) * (y + t) ** k, 0, 10)[0] for k in (0, 2)]
+        other = quad(lambda t: 4 * _gaussian(t) * _gaussian(y + t) * t**2, 0, 10)[0]
+        return weight[0], weight[1] - weight[0], other - weight[0]
+
+    def integrand(y: float) -> float:
+        density, first, second = moments(y)
+        return (first**2 + second**2) / density
+
+    threshold, error = first_threshold("abs(h1) - abs(h2)")
+    expected = 1 / quad(integrand, 0, 9)[0]
+    assert threshold == pytest.approx(expected, rel=2e-4)
+    assert abs(threshold - expected) < 3 * error
+
+
 def test_noise_raises_the_threshold_and_its_limit_is_the_noiseless_one() -> None:
     thresholds = [first_threshold("h1*h2", noise)[0] for noise in (0.0, 1e-4, 1e-2, 1.0)]
     assert thresholds == sorted(thresholds)

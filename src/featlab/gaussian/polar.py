@@ -23,15 +23,17 @@ Function = Callable[[Floats], Floats]
 def direction_rule(dimension: int, nodes: int, cones: Sequence[Function]) -> tuple[Floats, Floats]:
     """Directions (count, dimension) and weights of a product Gauss rule on the unit sphere, cut at the cones.
 
-    Angles are nested, u = (cos t1, sin t1 cos t2, ...), with breaks at every multiple of pi/2 (the coordinate planes)
-    and, on the innermost circle, wherever one of the given functions changes sign.
+    Angles are nested, u = (cos t1, sin t1 cos t2, ...), with breaks at every multiple of pi/2 (the coordinate planes),
+    wherever one of the given functions changes sign on the innermost circle, and where it does so at one and the same
+    t1 for all others (a circular cone around the first axis).
     """
     if dimension == 1:
         return np.array([[1.0], [-1.0]]), np.array([0.5, 0.5])
     graded = dimension <= 3
     prefix, weights, sines = np.zeros((1, 0)), np.ones(1), np.ones(1)
     for level in range(dimension - 2):
-        t, w = _panels(np.array([0.0, 0.5, 1.0]) * np.pi, nodes, graded)
+        breaks = {0.0, 0.5 * np.pi, np.pi, *(_circular_cones(dimension, cones) if level == 0 else ())}
+        t, w = _panels(np.array(sorted(breaks)), nodes, graded)
         w = w * np.sin(t) ** (dimension - 2 - level)
         prefix = np.column_stack([np.repeat(prefix, t.size, axis=0), np.outer(sines, np.cos(t)).ravel()])
         weights, sines = np.outer(weights, w).ravel(), np.outer(sines, np.sin(t)).ravel()
@@ -54,6 +56,22 @@ def _panels(edges: Floats, nodes: int, graded: bool) -> tuple[Floats, Floats]:
     low, width = edges[..., :-1, None], np.diff(edges, axis=-1)[..., None]
     points, weights = low + width * s, width * w
     return points.reshape(*edges.shape[:-1], -1), weights.reshape(*edges.shape[:-1], -1)
+
+
+def _circular_cones(dimension: int, cones: Sequence[Function]) -> list[float]:
+    """Angles t1 at which a function changes sign whatever the other angles are."""
+    others = np.random.default_rng(11).standard_normal((8, dimension - 1))
+    others /= np.linalg.norm(others, axis=1, keepdims=True)
+    breaks: list[float] = []
+    for cone in cones:
+
+        def values(line: Integers, angle: Floats, cone: Function = cone) -> Floats:
+            return cone(np.column_stack([np.cos(angle), np.sin(angle)[:, None] * others[line]]))
+
+        _, angle = roots_on_lines(values, len(others), np.linspace(0, np.pi, 90) + 1e-3)
+        common, counts = np.unique(np.round(angle, 9), return_counts=True)
+        breaks += common[counts == len(others)].tolist()
+    return breaks
 
 
 def _circles(
