@@ -138,7 +138,9 @@ def roots_on_lines(values: Callable[[Integers, Floats], Floats], lines: int, sca
         middle = 0.5 * (low + high)
         left = np.sign(values(line, middle)) == sign_low
         low, high = np.where(left, middle, low), np.where(left, high, middle)
-    exact_line, exact_step = np.nonzero(sign == 0)
+    # A zero exactly on the scan is a root only if it stands alone: a function may vanish on a whole region.
+    zero = np.pad(sign == 0, ((0, 0), (1, 1)))
+    exact_line, exact_step = np.nonzero(zero[:, 1:-1] & ~zero[:, :-2] & ~zero[:, 2:])
     return np.concatenate([line, exact_line]), np.concatenate([0.5 * (low + high), scan[exact_step]])
 
 
