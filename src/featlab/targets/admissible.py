@@ -27,7 +27,7 @@ import sympy
 from featlab.errors import InvalidTarget
 from featlab.targets.evaluate import Floats, Memo, values
 from featlab.targets.functions import row_of
-from featlab.targets.surfaces import Function, crossings, gaussian_points, touching_points
+from featlab.targets.surfaces import Function, crossings, gaussian_points, touching_points, unit_vectors
 
 REACH = 26.0
 _TAIL_MARGIN = 25.0
@@ -146,18 +146,14 @@ def _log_integrand(function: Function, rays: Floats) -> Floats:
 def _worst_rays(function: Function, variables: int) -> Floats:
     """Unit vectors along which the target is largest far out: axes, random ones, and improved ones."""
     beside = 1e-3 * gaussian_points(2 * variables, variables, 12)
-    axes = _unit(np.concatenate([np.eye(variables), -np.eye(variables)]) + beside)
-    rays = np.concatenate([axes, _unit(gaussian_points(96, variables, 11))])
+    axes = unit_vectors(np.concatenate([np.eye(variables), -np.eye(variables)]) + beside)
+    rays = np.concatenate([axes, unit_vectors(gaussian_points(96, variables, 11))])
     for round_number, scale in enumerate((0.5, 0.25, 0.1, 0.05, 0.02)):
         far = np.abs(function(REACH * rays))
         worst = rays[np.argsort(np.where(np.isnan(far), np.inf, far))[-6:]]
         moves = scale * gaussian_points(6 * 16, variables, 40 + round_number)
-        rays = np.concatenate([rays[: 2 * variables + 24], worst, _unit(np.repeat(worst, 16, axis=0) + moves)])
+        rays = np.concatenate([rays[: 2 * variables + 24], worst, unit_vectors(np.repeat(worst, 16, axis=0) + moves)])
     return rays
-
-
-def _unit(vectors: Floats) -> Floats:
-    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
 
 
 def check_poles(function: Function, names: Sequence[str], singular: Sequence[tuple[str, Function, Function]]) -> None:
@@ -176,25 +172,24 @@ def check_poles(function: Function, names: Sequence[str], singular: Sequence[tup
                 [gradient(1e-5 * gaussian_points(16, len(names), 60)) for *_, gradient in singular]
             )
             codimension = _span(normals)
-            directions = _unit(gaussian_points(32, len(names), 61))[None]
+            directions = unit_vectors(gaussian_points(32, len(names), 61))[None]
             _check_pole(function, names, "the origin", joint[None], directions, codimension)
 
 
 def _check_pole_at(function: Function, names: Sequence[str], text: str, point: Floats, gradient: Function) -> None:
     """The test at a zero that is touched but not crossed: its codimension is the span of gradients close by."""
     codimension = _span(gradient(point + 1e-4 * gaussian_points(16, len(names), 62)))
-    directions = _unit(gaussian_points(32, len(names), 61))[None]
+    directions = unit_vectors(gaussian_points(32, len(names), 61))[None]
     _check_pole(function, names, text, point[None], directions, codimension)
 
 
 def _span(normals: Floats) -> int:
     """The number of directions that a set of gradients spans, up to one per cent of the largest."""
-    normals = normals[np.isfinite(normals).all(axis=1)]
-    lengths = np.linalg.norm(normals, axis=1)
-    normals = normals[lengths > 0] / lengths[lengths > 0][:, None]
-    if not len(normals):
+    largest = np.abs(normals).max(axis=1)
+    keep = np.isfinite(largest) & (largest > 0)
+    if not keep.any():
         return 1
-    strength = np.linalg.svd(normals, compute_uv=False)
+    strength = np.linalg.svd(unit_vectors(normals[keep] / largest[keep][:, None]), compute_uv=False)
     return max(1, int(np.sum(strength > 0.01 * strength[0])))
 
 

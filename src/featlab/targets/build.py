@@ -81,7 +81,8 @@ def _symbolic_target(source: str | sympy.Basic, noise: float) -> Target:
     text = source if isinstance(source, str) else None
     literal = parse(source) if isinstance(source, str) else literal_of(source)
     try:
-        reduced, tree = _admitted(literal)
+        with np.errstate(all="ignore"):  # overflow is met on the way; every decision looks for it
+            reduced, tree = _admitted(literal)
     except InvalidTarget as fault:
         if fault.text is not None or text is None:
             raise

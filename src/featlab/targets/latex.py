@@ -6,7 +6,7 @@ import sympy
 
 from featlab.targets.canonical import HALF
 from featlab.targets.functions import row_of
-from featlab.targets.printing import text_of
+from featlab.targets.printing import ordered_terms, signed_sum, text_of
 
 _SUM, _PRODUCT, _ATOM = range(3)
 
@@ -23,7 +23,7 @@ def _latex(tree: sympy.Expr) -> tuple[str, int]:
     if isinstance(tree, sympy.Rational | sympy.NumberSymbol):
         return _number(tree)
     if isinstance(tree, sympy.Add):
-        return _sum(tree), _SUM
+        return signed_sum([latex_of(term) for term in ordered_terms(tree)]), _SUM
     if isinstance(tree, sympy.Mul | sympy.Pow):
         return _product(tree), _PRODUCT
     row = row_of(tree)
@@ -43,15 +43,6 @@ def _number(value: sympy.Expr) -> tuple[str, int]:
         sign = "-" if value.p < 0 else ""
         return rf"{sign}\frac{{{abs(value.p)}}}{{{value.q}}}", _PRODUCT
     return text, _ATOM if value >= 0 else _PRODUCT
-
-
-def _sum(tree: sympy.Add) -> str:
-    constants = sorted((t for t in tree.args if not t.free_symbols), key=_place)
-    result = ""
-    for term in sorted((t for t in tree.args if t.free_symbols), key=_place) + constants:
-        text = _latex(term)[0]
-        result += text if not result else (f" - {text[1:].lstrip()}" if text.startswith("-") else f" + {text}")
-    return result
 
 
 def _place(term: sympy.Expr) -> tuple[int, str]:

@@ -30,7 +30,7 @@ def _print(tree: sympy.Expr) -> tuple[str, int]:
     if tree is sympy.E:
         return "e", ATOM
     if isinstance(tree, sympy.Add):
-        return _sum(tree), SUM
+        return signed_sum([text_of(term) for term in ordered_terms(tree)]), SUM
     if isinstance(tree, sympy.Mul | sympy.Pow):
         return _product(tree)
     row = row_of(tree)
@@ -73,13 +73,18 @@ def _order(text: str) -> tuple[int, str]:
     return len(text), text
 
 
-def _sum(tree: sympy.Add) -> str:
-    """Terms by length, constants last; a positive term is put in front where there is one."""
-    order = {term: (not term.free_symbols, _order(_print(term.as_coeff_Mul()[1])[0])) for term in tree.args}
-    texts = [_print(term)[0] for term in sorted(tree.args, key=order.__getitem__)]
-    first = next((text for text in texts if not text.startswith("-")), texts[0])
-    texts.remove(first)
-    return first + "".join(f" - {text[1:]}" if text.startswith("-") else f" + {text}" for text in texts)
+def ordered_terms(tree: sympy.Add) -> list[sympy.Expr]:
+    """The terms of a sum as they are printed: by length, constants last, a positive one in front if there is one."""
+    order = {term: (not term.free_symbols, _order(text_of(term.as_coeff_Mul()[1]))) for term in tree.args}
+    terms = sorted(tree.args, key=order.__getitem__)
+    first = next((term for term in terms if not text_of(term).startswith("-")), terms[0])
+    return [first, *[term for term in terms if term is not first]]
+
+
+def signed_sum(texts: list[str]) -> str:
+    """Terms joined by " + ", or by " - " where a term starts with a minus sign."""
+    rest = (f" - {text[1:].lstrip()}" if text.startswith("-") else f" + {text}" for text in texts[1:])
+    return texts[0] + "".join(rest)
 
 
 def _product(tree: sympy.Expr) -> tuple[str, int]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from featlab.targets.evaluate import Floats, Jet
-from featlab.targets.surfaces import Function, crossings, gaussian_points
+from featlab.targets.surfaces import Function, crossings, gaussian_points, unit_vectors
 
 _ZERO = 1e-10  # relative size of a singular value that is rounding error
 
@@ -37,12 +38,23 @@ class Probe:
     tolerance: float = 1e-12
 
 
+class Rows(NamedTuple):
+    """Rows that lie in the wanted space, each entry with the size that it would have without cancellation."""
+
+    entries: Floats
+    sizes: Floats
+
+    def joined(self, *others: Rows) -> Rows:
+        return Rows(*[np.concatenate(parts) for parts in zip(self, *others, strict=True)])
+
+
 def relevant_subspace(probe: Probe, variables: int, group: Sequence[int]) -> Floats:
     """An orthonormal basis (k, len(group)) of the directions that matter among the variables in `group`."""
-    smooth = np.concatenate([_smooth_rows(probe, variables), _jump_rows(probe, variables)])
-    wider = np.concatenate([smooth, *[_unit_rows(inner(_probe_points(variables))) for inner in probe.inner]])
-    for rows in (smooth, wider):
-        basis, null = _split_space(rows[:, list(group)], len(group), max(_ZERO, 100 * probe.tolerance))
+    found = _smooth_rows(probe, variables).joined(_jump_rows(probe, variables))
+    wider = found.joined(*[_unit_rows(inner(_probe_points(variables))) for inner in probe.inner])
+    for rows in (found, wider):
+        among = Rows(rows.entries[:, list(group)], rows.sizes[:, list(group)])
+        basis, null = _split_space(among, len(group), max(_ZERO, 100 * probe.tolerance))
         if _invariant(probe, variables, group, null):
             return basis
     return np.eye(len(group))
@@ -53,52 +65,58 @@ def _probe_points(variables: int) -> Floats:
     return scales * gaussian_points(240, variables, 13)
 
 
-def _smooth_rows(probe: Probe, variables: int) -> Floats:
-    """Gradients at Gaussian points, each divided by its own size without cancellation."""
+def _smooth_rows(probe: Probe, variables: int) -> Rows:
+    """Gradients at Gaussian points, each divided by the largest of its sizes."""
     jet = probe.jet(_probe_points(variables))
     rows, sizes = jet.gradient.T, jet.magnitude.T
     keep = np.isfinite(rows).all(axis=1) & np.isfinite(sizes).all(axis=1) & (sizes.max(axis=1, initial=0.0) > 1e-200)
     rows, sizes = rows[keep], sizes[keep]
-    if not len(rows):
-        return np.zeros((0, variables))
-    return rows / sizes.max(axis=1, keepdims=True)
+    largest = sizes.max(axis=1, keepdims=True, initial=1e-200)
+    return Rows(rows / largest, sizes / largest)
 
 
-def _unit_rows(rows: Floats) -> Floats:
-    rows = rows[np.isfinite(rows).all(axis=1)]
-    lengths = np.linalg.norm(rows, axis=1)
-    return rows[lengths > 0] / lengths[lengths > 0][:, None]
+def _unit_rows(rows: Floats) -> Rows:
+    largest = np.abs(rows).max(axis=1, initial=0.0)
+    keep = np.isfinite(largest) & (largest > 0)
+    unit = unit_vectors(rows[keep] / largest[keep][:, None])
+    return Rows(unit, np.abs(unit))
 
 
-def _jump_rows(probe: Probe, variables: int) -> Floats:
+def _jump_rows(probe: Probe, variables: int) -> Rows:
     """Unit normals of the kinks at points where the target jumps."""
-    rows = [np.zeros((0, variables))]
+    rows = [_unit_rows(np.zeros((0, variables)))]
     for surface, gradient in probe.kinks:
         at = crossings(surface, variables, key=70)
         if not len(at.points):
             continue
-        gaps = [np.abs(probe.value(at.points + d * at.directions) - probe.value(at.points - d * at.directions)) for d in
-                (1e-5, 1e-8)]  # fmt: skip
+        wide, narrow = (
+            np.abs(probe.value(at.points + d * at.directions) - probe.value(at.points - d * at.directions))
+            for d in (1e-5, 1e-8)
+        )
         size = np.maximum(np.abs(probe.value(at.points + 1e-5 * at.directions)), 1e-300)
-        jumps = (gaps[1] > 0.5 * gaps[0]) & (gaps[1] > 1e-9 * size)
+        jumps = (narrow > 0.5 * wide) & (narrow > 1e-9 * size)
         rows.append(_unit_rows(gradient(at.points[jumps])))
-    return np.concatenate(rows)
+    return rows[0].joined(*rows[1:])
 
 
-def _split_space(rows: Floats, variables: int, zero: float) -> tuple[Floats, Floats]:
-    """The row space and its complement, columns on equal footing so that a small coefficient still counts."""
-    scale = np.sqrt(np.mean(rows**2, axis=0)) if len(rows) else np.zeros(variables)
-    live = scale > zero * max(scale.max(initial=0.0), 1e-300) * 1e-3
+def _split_space(rows: Rows, variables: int, zero: float) -> tuple[Floats, Floats]:
+    """The row space and its complement.
+
+    A column counts if it rises above the rounding error of its own size, and the columns that count are put on equal
+    footing, so that a small coefficient is a direction like any other.
+    """
+    if not len(rows.entries):
+        return np.zeros((0, variables)), np.eye(variables)
+    scale, size = (np.sqrt(np.mean(part**2, axis=0)) for part in rows)
+    live = scale > 1e-3 * zero * size
     if not live.any():
         return np.zeros((0, variables)), np.eye(variables)
-    scaled = rows[:, live] / scale[live]
-    _, strength, right = np.linalg.svd(scaled, full_matrices=True)
+    _, strength, right = np.linalg.svd(rows.entries[:, live] / scale[live], full_matrices=True)
     count = int(np.sum(strength > zero * strength[0]))
     basis = np.zeros((count, variables))
     basis[:, live] = right[:count] * scale[live]
-    basis = np.linalg.qr(basis.T)[0].T if count else basis
-    complement = np.linalg.svd(basis, full_matrices=True)[2][count:] if count else np.eye(variables)
-    return basis, complement
+    basis = np.linalg.qr((basis / np.linalg.norm(basis, axis=1, keepdims=True)).T)[0].T
+    return basis, np.linalg.svd(basis, full_matrices=True)[2][count:]
 
 
 def _invariant(probe: Probe, variables: int, group: Sequence[int], null: Floats) -> bool:

@@ -24,6 +24,11 @@ def gaussian_points(count: int, variables: int, key: int = 0) -> Floats:
     return points
 
 
+def unit_vectors(vectors: Floats) -> Floats:
+    """The vectors along the last axis, divided by their lengths."""
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+
+
 class Crossings(NamedTuple):
     """Points (k, m) where lines cross a surface, and the unit directions (k, m) of the lines."""
 
@@ -38,8 +43,7 @@ def crossings(function: Function, variables: int, lines: int = 32, reach: float 
     most four crossings are kept per line.
     """
     starts = gaussian_points(lines, variables, key + 1)
-    directions = gaussian_points(lines, variables, key + 2)
-    directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    directions = unit_vectors(gaussian_points(lines, variables, key + 2))
     steps = np.linspace(-reach, reach, 97) + 1e-3
     grid = starts[:, None, :] + steps[None, :, None] * directions[:, None, :]
     signs = np.sign(function(grid))
