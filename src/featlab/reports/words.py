@@ -69,7 +69,7 @@ def _hard(analysis: Analysis) -> str:
     if analysis.grand_staircase[0].kind is Kind.HARD:
         return f"no known efficient method sees any direction from n = O(d) samples (no critical ratio); {needs}"
     blocked = ", ".join(stage_directions(stage) for stage in hard)
-    return f"{_reachable(found)} from n = O(d) samples, but no known efficient method then finds {blocked}; {needs}"
+    return f"{_reachable(found)}, but no known efficient method then finds {blocked} from so few; {needs}"
 
 
 def _undecided(analysis: Analysis) -> str:
@@ -82,9 +82,9 @@ def _reachable(stages: Sequence[GrandStage]) -> str:
     names = ", ".join(stage_directions(stage) for stage in stages)
     hardest = max(stages, key=lambda stage: stage.alpha or 0.0)
     if not hardest.alpha:
-        return f"{names} can be found at any sample ratio n/d > 0 (critical ratio 0)"
+        return f"{names} can be found from n = O(d) samples at any ratio n/d > 0 (critical ratio 0)"
     bound = "" if len(stages) == 1 else "at least "
-    return f"{names} can be found above a sample ratio n/d of {bound}{ratio_text(hardest)}"
+    return f"{names} can be found from n = O(d) samples above a ratio n/d of {bound}{ratio_text(hardest)}"
 
 
 def stage_directions(stage: Stage) -> str:

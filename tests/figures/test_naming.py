@@ -1,0 +1,34 @@
+"""How directions and ratios are written."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from featlab.analysis.staircase import GrandStage, Kind
+from featlab.figures.naming import direction_text, direction_texts, ratio_text
+
+
+@pytest.mark.parametrize(
+    ("direction", "text"),
+    [
+        ([0, 1, 0], "h2"),
+        ([-1, 0], "-h1"),
+        (np.array([1, 1]) / np.sqrt(2), "(h1 + h2)/sqrt(2)"),
+        (np.array([1, 0, -2]) / np.sqrt(5), "(h1 - 2 h3)/sqrt(5)"),
+        (np.array([-2, 1, 2]) / 3, "(-2 h1 + h2 + 2 h3)/sqrt(9)"),
+        ([0.6004, -np.sqrt(1 - 0.6004**2)], "0.600 h1 - 0.800 h2"),
+    ],
+)
+def test_direction_text(direction: list[float], text: str) -> None:
+    assert direction_text(np.array(direction, dtype=float)) == text
+
+
+def test_columns_are_directions() -> None:
+    assert direction_texts(np.eye(3)[:, 1:]) == ["h2", "h3"]
+
+
+@pytest.mark.parametrize(("error", "text"), [(0.0, "0.64485"), (1e-3 * 0.644850, "0.645"), (0.1, "0.64")])
+def test_ratio_has_the_digits_of_its_error(error: float, text: str) -> None:
+    stage = GrandStage(2, np.eye(1), 1.0, 0.0, tilt=0.0, kind=Kind.EASY, alpha=0.64485, alpha_error=error)
+    assert ratio_text(stage) == text

@@ -1,0 +1,84 @@
+"""The sentences: each verdict says what it must, and never more than is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from featlab.analysis.sample_cost import SampleCost, Status
+from featlab.reports import Explanation
+from featlab.reports.words import cost_groups, log10_samples, papers_of, samples_text
+
+Explained = Callable[..., Explanation]
+
+
+SENTENCES = {
+    "He3(h1)": (
+        "TRIVIAL: n = O(d) samples suffice to find the direction, at any sample ratio n/d > 0 (critical ratio 0)."
+    ),
+    "abs(h1)": (
+        "EASY: n = O(d) samples suffice to find the direction, but below the critical sample ratio n/d = 0.5 message "
+        "passing (AMP) sees nothing."
+    ),
+    "h1 + abs(h2)": (
+        "EASY: n = O(d) samples suffice to find every direction: h1 at any sample ratio n/d > 0 (critical ratio 0), "
+        "the rest only above a ratio of at least 0.5."
+    ),
+    "sign(h1*h2*h3)": (
+        "HARD: no known efficient method sees any direction from n = O(d) samples (no critical ratio); "
+        "statistical-query and low-degree methods need at least about d^1.5."
+    ),
+    "h1 + h2**2*exp(-h2**2)": (
+        "HARD: h1 can be found from n = O(d) samples at any ratio n/d > 0 (critical ratio 0), but no known efficient "
+        "method then finds h2 from so few; statistical-query and low-degree methods need at least about d^2."
+    ),
+    "1e-9*h1 + He2(h1)": (
+        "UNDECIDED: the next stage could not be decided numerically, so nothing is claimed of the whole target."
+    ),
+}
+
+
+@pytest.mark.parametrize("text", SENTENCES)
+def test_verdict_sentence(explained: Explained, text: str) -> None:
+    assert explained(text).verdict_sentence == SENTENCES[text]
+
+
+def _cost(exponent: float | None, logs: int = 0, beyond: bool = False) -> SampleCost:
+    return SampleCost("amp", "x", exponent, logs, Status.THEOREM, (), "", beyond=beyond)
+
+
+@pytest.mark.parametrize(
+    ("cost", "dim", "text"),
+    [
+        (_cost(1), 1000, "1e3"),
+        (_cost(1.5), 1000, "3.2e4"),
+        (_cost(1, logs=1), 1000, "6.9e3"),
+        (_cost(3), 999, "1e9"),  # 9.97e8 rounds up into the next decade
+        (_cost(40), 10**15, "1e600"),  # far beyond a float
+        (_cost(8, beyond=True), 10, "> 1e8"),
+        (_cost(None), 10, "-"),
+    ],
+)
+def test_samples_text(cost: SampleCost, dim: int, text: str) -> None:
+    assert samples_text(cost, dim) == text
+
+
+def test_log10_samples_agrees_with_the_cost() -> None:
+    cost = _cost(1.5, logs=1)
+    size = log10_samples(cost, 10**4)
+    assert size is not None
+    assert 10**size == pytest.approx(cost.samples(10**4))
+
+
+def test_every_cost_is_in_one_group(explained: Explained) -> None:
+    costs = explained("He3(h1)").analysis.sample_cost
+    grouped = [cost.name for group in cost_groups(costs) for cost in group.costs]
+    assert sorted(grouped) == sorted(costs)
+
+
+def test_papers_are_told_once_in_order(explained: Explained) -> None:
+    papers = papers_of(explained("He3(h1)").analysis)
+    assert len(set(papers)) == len(papers)
+    years = [paper.year for paper in papers]
+    assert years == sorted(years)
