@@ -278,6 +278,8 @@ def _extremum(row: LanguageFunction, arguments: list[sympy.Expr]) -> sympy.Expr:
     flat: set[sympy.Expr] = set()
     for argument in arguments:
         flat.update(argument.args if row_of(argument) is row else (argument,))
+    if len(flat) > row.arity[1]:
+        flat = set(arguments)
     numbers = [argument for argument in flat if isinstance(argument, sympy.Rational)]
     rest = flat.difference(numbers)
     if numbers and row.fold is not None:

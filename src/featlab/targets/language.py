@@ -20,7 +20,7 @@ from difflib import get_close_matches
 import sympy
 
 from featlab.errors import InvalidTarget
-from featlab.targets.canonical import HALF, power
+from featlab.targets.canonical import HALF, MAX_EXPONENT, canonical, power
 from featlab.targets.functions import FUNCTIONS, MAX_HERMITE_ORDER, typed_names
 
 MAX_LENGTH = 2000
@@ -167,7 +167,8 @@ class _Parser:
     def _operation(self, node: ast.BinOp, depth: int) -> sympy.Expr:
         """Chains of + - and of * / are flattened, so that a long sum is not a deep tree."""
         if isinstance(node.op, ast.Pow):
-            return _raised(self._convert(node.left, depth + 1), self._convert(node.right, depth + 1))
+            base, exponent = self._convert(node.left, depth + 1), self._convert(node.right, depth + 1)
+            return self._checked_power(base, exponent, node)
         for joined, inverted, invert, combine in (
             (ast.Add, ast.Sub, _negative, sympy.Add),
             (ast.Mult, ast.Div, _inverse, sympy.Mul),
@@ -177,11 +178,31 @@ class _Parser:
                 left: ast.expr = node
                 while isinstance(left, ast.BinOp) and isinstance(left.op, joined | inverted):
                     right = self._convert(left.right, depth + 1)
+                    if isinstance(left.op, ast.Div) and self._constant(right, left.right) == 0:
+                        raise self._refused(left.right.col_offset, "division by zero")
                     terms.append(right if isinstance(left.op, joined) else invert(right))
                     left = left.left
                 terms.append(self._convert(left, depth + 1))
                 return combine(*reversed(terms), evaluate=False)
         raise self._refused(node.col_offset, f"the operator {type(node.op).__name__} is not part of the language")
+
+    def _checked_power(self, base: sympy.Expr, exponent: sympy.Expr, node: ast.BinOp) -> sympy.Expr:
+        number = self._constant(exponent, node.right)
+        if isinstance(number, sympy.Integer) and abs(number) > MAX_EXPONENT and base.free_symbols:
+            reason = f"an exponent beyond the limit of {MAX_EXPONENT}"
+            raise self._refused(node.right.col_offset, reason, "lower the power, or write it with exp(...)")
+        power_tree = _raised(base, exponent)
+        self._constant(power_tree, node)
+        return power_tree
+
+    def _constant(self, tree: sympy.Expr, node: ast.expr) -> sympy.Expr | None:
+        """The canonical form of a part without variables, refused at its column if it is too large; else None."""
+        if tree.free_symbols:
+            return None
+        try:
+            return canonical(tree)
+        except InvalidTarget as fault:
+            raise self._refused(node.col_offset, fault.reason, fault.suggestion) from None
 
     def _number(self, node: ast.Constant) -> sympy.Expr:
         digits = self.text[node.col_offset - 1 : (node.end_col_offset or 0) - 1]

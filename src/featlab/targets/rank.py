@@ -49,7 +49,11 @@ class Rows(NamedTuple):
 
 
 def relevant_subspace(probe: Probe, variables: int, group: Sequence[int]) -> Floats:
-    """An orthonormal basis (k, len(group)) of the directions that matter among the variables in `group`."""
+    """An orthonormal basis (k, len(group)) of the directions that matter among the variables in `group`.
+
+    Three proposals, the first that holds: the space found by derivatives and jumps; that of everything inside a
+    function (for targets too steep to sample); the axes along which values change (for targets that seldom vary).
+    """
     found = _smooth_rows(probe, variables).joined(_jump_rows(probe, variables))
     wider = found.joined(*[_unit_rows(inner(_probe_points(variables))) for inner in probe.inner])
     for rows in (found, wider):
@@ -57,12 +61,13 @@ def relevant_subspace(probe: Probe, variables: int, group: Sequence[int]) -> Flo
         basis, null = _split_space(among, len(group), max(_ZERO, 100 * probe.tolerance))
         if _invariant(probe, variables, group, null):
             return basis
-    return np.eye(len(group))
+    axes = np.eye(len(group))
+    return axes[[not _invariant(probe, variables, group, axis[None]) for axis in axes]]
 
 
 def _probe_points(variables: int) -> Floats:
-    scales = np.repeat([1.0, 2.0, 0.3], 80)[:, None]
-    return scales * gaussian_points(240, variables, 13)
+    scales = np.repeat([1.0, 2.0, 0.3, 4.0], 80)[:, None]
+    return scales * gaussian_points(320, variables, 13)
 
 
 def _smooth_rows(probe: Probe, variables: int) -> Rows:
@@ -123,12 +128,13 @@ def _invariant(probe: Probe, variables: int, group: Sequence[int], null: Floats)
     """True if moving along the null directions changes no value beyond rounding."""
     if not len(null):
         return True
-    points = np.concatenate([gaussian_points(200, variables, 17), 3.0 * gaussian_points(100, variables, 18)])
+    scales = np.repeat([1.0, 2.0, 4.0], 200)[:, None]
+    points = scales * gaussian_points(600, variables, 17)
     moved = points.copy()
-    moved[:, list(group)] += 2.0 * gaussian_points(300, len(null), 19) @ null
+    moved[:, list(group)] += scales * gaussian_points(600, len(null), 19) @ null
     before, after = probe.value(points), probe.value(moved)
     finite = np.isfinite(before) & np.isfinite(after)
     size = np.maximum(np.abs(before), np.abs(after)) + np.nanmedian(np.abs(before[finite])) if finite.any() else 1.0
-    # A jump surface may lie within rounding error of a point; one such point in three hundred proves nothing.
+    # A jump surface may lie within rounding error of a point; one such point in six hundred proves nothing.
     changed = finite & (np.abs(before - after) > max(1e-9, 1e3 * probe.tolerance) * size)
     return bool(changed.sum() <= 1)
