@@ -78,10 +78,9 @@ def test_declared_symmetries_hold(row: LanguageFunction) -> None:
         assert row.sign_of_value == 0 or row.value(x).min() > 0
 
 
-@ROWS
+@pytest.mark.parametrize("row", [row for row in FUNCTIONS.values() if row.fold is not None], ids=lambda row: row.name)
 def test_exact_values_fold_to_the_same_number(row: LanguageFunction) -> None:
-    if row.fold is None:
-        pytest.skip("no exact values")
+    assert row.fold is not None
     for numbers in ([-2, 1, 3], [sympy.Rational(1, 3), 0, 1], [5, -1, 2]):
         exact = [sympy.sympify(n) for n in numbers[: min(3, row.arity[1])]]
         if row.name == "He":

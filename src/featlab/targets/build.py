@@ -16,13 +16,14 @@ import sympy
 
 from featlab.errors import InvalidParameter, InvalidTarget
 from featlab.targets.admissible import check_defined, check_not_constant, check_poles, check_tails
-from featlab.targets.canonical import canonical, free_names, polynomial_degree
+from featlab.targets.canonical import canonical, free_names
 from featlab.targets.evaluate import Floats, gradient_at, value_at
 from featlab.targets.from_sympy import literal_of
-from featlab.targets.kinks import kinks_of, small_polynomial, surfaces
+from featlab.targets.kinks import kinks_of, surfaces
 from featlab.targets.language import parse
 from featlab.targets.latex import latex_of
 from featlab.targets.model import Target
+from featlab.targets.polynomials import polynomial_degree, small_polynomial
 from featlab.targets.printing import text_of
 from featlab.targets.reduction import Reduced, reduce
 

@@ -293,27 +293,3 @@ def free_names(tree: sympy.Expr, prefix: str) -> list[str]:
     """The variables `prefix1`, `prefix2`, ... in a tree, in the order of their numbers."""
     names = [s.name for s in tree.free_symbols if s.name.removeprefix(prefix).isdigit()]
     return sorted((name for name in names if name.startswith(prefix)), key=lambda n: int(n.removeprefix(prefix)))
-
-
-def polynomial_degree(tree: sympy.Expr) -> int | None:
-    """A bound on the total degree of a polynomial tree (exact unless leading terms cancel); None if not polynomial."""
-    if not tree.free_symbols:
-        return 0
-    if isinstance(tree, sympy.Symbol):
-        return 1
-    if isinstance(tree, sympy.Pow) and isinstance(tree.exp, sympy.Integer) and tree.exp > 0:
-        return _scaled(polynomial_degree(tree.base), int(tree.exp))
-    row = row_of(tree)
-    if row is not None and row.name == "He":
-        return _scaled(polynomial_degree(tree.args[1]), int(tree.args[0]))
-    if isinstance(tree, sympy.Add | sympy.Mul):
-        degrees = [polynomial_degree(argument) for argument in tree.args]
-        known = [degree for degree in degrees if degree is not None]
-        if len(known) < len(degrees):
-            return None
-        return max(known) if isinstance(tree, sympy.Add) else sum(known)
-    return None
-
-
-def _scaled(degree: int | None, factor: int) -> int | None:
-    return None if degree is None else degree * factor

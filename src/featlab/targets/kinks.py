@@ -12,18 +12,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import numpy as np
 import sympy
 
-from featlab.targets.canonical import canonical, leading_sign, polynomial_degree, product
+from featlab.targets.canonical import canonical, leading_sign, product
 from featlab.targets.evaluate import Floats, value_at, values
 from featlab.targets.functions import row_of
+from featlab.targets.polynomials import small_polynomial
 from featlab.targets.printing import text_of
 
 _SEVERITY = {"corner": 0, "jump": 1, "singular": 2}
 _MAX_FACTORISATIONS = 12
-_MAX_TERMS = 24
-_MAX_COEFFICIENT_BITS = 40
 
 
 @dataclass(frozen=True)
@@ -108,55 +106,6 @@ class _Finder:
         factors = polynomial.factor_list()[1]
         parts = [factor.as_expr() for factor, power in factors if not (crossing and power % 2 == 0)]
         return [part for part in map(canonical, parts) if not is_positive(part)]
-
-
-def small_polynomial(expression: sympy.Expr) -> sympy.Poly | None:
-    """The expression as an expanded polynomial over the rationals, if it is one and small enough to be factored."""
-    degree = polynomial_degree(expression)
-    symbols = sorted(expression.free_symbols, key=lambda symbol: symbol.name)
-    if degree is None or not symbols or degree > (8 if len(symbols) <= 2 else 4):
-        return None
-    if not _has_rational_coefficients(expression):
-        return None
-    if expanded_terms(expression) > 40 * _MAX_TERMS:
-        return None
-    polynomial = sympy.Poly(expanded_hermite(expression), *symbols, domain="QQ")
-    sizes = [max(c.p.bit_length(), c.q.bit_length()) for c in map(sympy.Rational, polynomial.coeffs())]
-    if len(polynomial.coeffs()) > _MAX_TERMS or max(sizes) > _MAX_COEFFICIENT_BITS:
-        return None
-    return polynomial
-
-
-def _has_rational_coefficients(expression: sympy.Expr) -> bool:
-    """True if every part of a polynomial tree that holds no variable is a rational number."""
-    if not expression.free_symbols:
-        return isinstance(expression, sympy.Rational)
-    return all(_has_rational_coefficients(argument) for argument in expression.args)
-
-
-def expanded_terms(expression: sympy.Expr) -> int:
-    """A bound on the number of products met when a polynomial tree is expanded."""
-    if not expression.free_symbols:
-        return 1
-    if isinstance(expression, sympy.Add):
-        return sum(expanded_terms(argument) for argument in expression.args)
-    if isinstance(expression, sympy.Mul):
-        return int(np.prod([float(expanded_terms(argument)) for argument in expression.args]).clip(0, 1e9))
-    if isinstance(expression, sympy.Pow):
-        return int(min(float(expanded_terms(expression.base)) ** int(expression.exp), 1e9))
-    row = row_of(expression)
-    if row is not None:
-        return int(min(float(expanded_terms(expression.args[1])) ** int(expression.args[0]), 1e9)) * 20
-    return 1
-
-
-def expanded_hermite(expression: sympy.Expr) -> sympy.Expr:
-    """The expression with its Hermite polynomials written out in powers."""
-    if not expression.free_symbols or not expression.args:
-        return expression
-    arguments = [expanded_hermite(argument) for argument in expression.args]
-    row = row_of(expression)
-    return row.native(*arguments) if row is not None and row.name == "He" else expression.func(*arguments)
 
 
 def is_positive(expression: sympy.Expr) -> bool:

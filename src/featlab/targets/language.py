@@ -15,19 +15,17 @@ from __future__ import annotations
 
 import ast
 import re
-from difflib import get_close_matches
 
 import sympy
 
 from featlab.errors import InvalidTarget
+from featlab.targets.advice import MAX_SHORT_HERMITE, VARIABLE, function_advice, name_advice, shortened
 from featlab.targets.canonical import HALF, MAX_EXPONENT, canonical, power
 from featlab.targets.functions import FUNCTIONS, MAX_HERMITE_ORDER, typed_names
 
 MAX_LENGTH = 2000
 MAX_DEPTH = 40
 MAX_TOKENS = 900
-MAX_VARIABLES = 9
-MAX_SHORT_HERMITE = 12
 _MAX_DIGITS = 40
 _MAGNITUDE = 1e30
 
@@ -55,9 +53,7 @@ _FOREIGN = {
     "\0": ("the text holds a NUL character", None),
 }
 _CONSTANTS = {"pi": sympy.pi, "e": sympy.E}
-_VARIABLE = re.compile(r"(h|xi)([1-9])")
 _HERMITE = re.compile(r"He(\d{1,4})")
-_LOOKALIKE = re.compile(r"(?:x|z|h|w|u|v|t|H|X|Z)_?(\d*)")
 
 
 def parse(text: str) -> sympy.Expr:
@@ -215,23 +211,23 @@ class _Parser:
 
     def _name(self, node: ast.Name) -> sympy.Expr:
         name = node.id
-        if _VARIABLE.fullmatch(name):
+        if VARIABLE.fullmatch(name):
             return sympy.Symbol(name, real=True)
         if name in _CONSTANTS:
             return _CONSTANTS[name]
         if name in typed_names() or _HERMITE.fullmatch(name):
             raise self._refused(node.col_offset, f"{name} is a function", f"write {name}(h1)")
-        raise self._refused(node.col_offset, f"unknown name {_short(name)!r}", _name_advice(name))
+        raise self._refused(node.col_offset, f"unknown name {shortened(name)!r}", name_advice(name))
 
     def _call(self, node: ast.Call, depth: int) -> sympy.Expr:
         if not isinstance(node.func, ast.Name):
             raise self._refused(node.col_offset, "the result of a call or bracket cannot be called")
         name, column = node.func.id, node.col_offset
         if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
-            raise self._refused(column, f"{_short(name)} takes plain arguments only")
+            raise self._refused(column, f"{shortened(name)} takes plain arguments only")
         short = _HERMITE.fullmatch(name)
         if not (short or name in typed_names()):
-            raise self._refused(column, f"unknown function {_short(name)!r}", _function_advice(name))
+            raise self._refused(column, f"unknown function {shortened(name)!r}", function_advice(name))
         if name == "He" and len(node.args) == 2:
             return self._hermite(node.args[0], node.args[1], depth)
         arguments = [self._convert(argument, depth + 1) for argument in node.args]
@@ -282,35 +278,3 @@ def _negative(expression: sympy.Expr) -> sympy.Expr:
 
 def _inverse(expression: sympy.Expr) -> sympy.Expr:
     return sympy.Pow(expression, sympy.Integer(-1), evaluate=False)
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= 24 else name[:21] + "..."
-
-
-def _name_advice(name: str) -> str:
-    if _LOOKALIKE.fullmatch(name) or re.fullmatch(r"(h|xi)\d+", name):
-        return f"directions are called h1..h{MAX_VARIABLES}, noise inside the link xi1..xi{MAX_VARIABLES}"
-    close = get_close_matches(name[:40], ["pi", "e", *typed_names()], n=1, cutoff=0.6)
-    if close:
-        return f"did you mean {close[0]!r}?"
-    return f"known names are h1..h{MAX_VARIABLES}, xi1..xi{MAX_VARIABLES}, pi, e and functions such as relu(h1)"
-
-
-_OTHER_NAMES = {
-    "heaviside": "step", "theta": "step", "ln": "log", "log2": "log", "log10": "log", "erfc": "erf", "sgn": "sign",
-    "absolute": "abs", "fabs": "abs", "logistic": "sigmoid", "expit": "sigmoid", "maximum": "max", "minimum": "min",
-    "hermite": "He", "H": "He", "pos": "relu", "indicator": "step",
-}  # fmt: skip
-
-
-def _function_advice(name: str) -> str:
-    if _VARIABLE.fullmatch(name):
-        return f"{name} is a direction, not a function; write * to multiply"
-    if re.fullmatch(r"[hH]e?_?\d+", name):
-        return f"Hermite polynomials are called He1..He{MAX_SHORT_HERMITE} and He(k, x)"
-    known = {known.lower(): known for known in typed_names()} | _OTHER_NAMES
-    close = get_close_matches(name[:40].lower(), list(known), n=1, cutoff=0.6)
-    if close:
-        return f"did you mean {known[close[0]]!r}?"
-    return "known functions: He1..He12, " + ", ".join(typed_names())

@@ -10,10 +10,11 @@ import numpy as np
 import sympy
 
 from featlab.errors import InvalidTarget
-from featlab.targets.canonical import canonical, free_names, polynomial_degree
+from featlab.targets.canonical import canonical, free_names
 from featlab.targets.evaluate import Floats, gradient_at, gradients, value_at, values
 from featlab.targets.functions import row_of
-from featlab.targets.kinks import expanded_hermite, expanded_terms, surfaces
+from featlab.targets.kinks import surfaces
+from featlab.targets.polynomials import expanded_hermite, expanded_terms, polynomial_degree
 from featlab.targets.printing import text_of
 from featlab.targets.rank import Probe, relevant_subspace
 from featlab.targets.surfaces import gaussian_points
