@@ -1,0 +1,106 @@
+"""Which algorithm runs a learner, what it asks of a design, and when its time passes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from featlab.errors import InvalidParameter
+from featlab.learners.checks import positive_integer
+from featlab.learners.giant import GiantSteps
+from featlab.learners.online import Extragradient, OnlineSgd
+from featlab.learners.reuse import ReusedBatch
+from featlab.learners.students import TwoLayer
+from featlab.simulate.designs.choose import Demand
+from featlab.simulate.extragradient import extragradient
+from featlab.simulate.giant import giant_steps
+from featlab.simulate.online import online_sgd
+from featlab.simulate.problem import Algorithm, Problem
+from featlab.simulate.reuse import reused_batch
+
+_ALGORITHMS = {
+    OnlineSgd: online_sgd,
+    Extragradient: extragradient,
+    GiantSteps: giant_steps,
+    ReusedBatch: reused_batch,
+}
+_DEFAULT_TIMES = 40
+_MOST_STEPS = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """When to look: numbers of steps, ascending, and how many steps one unit of the `time` axis is."""
+
+    steps: tuple[int, ...]
+    unit: float
+
+
+def algorithm(problem: Problem) -> Algorithm:
+    """The algorithm of a problem's learner."""
+    return _ALGORITHMS[type(problem.learner)](problem)
+
+
+def check_learner(learner: Any) -> None:
+    """Refuse what no algorithm is known for."""
+    if type(learner) not in _ALGORITHMS:
+        names = ", ".join(kind.__name__ for kind in _ALGORITHMS)
+        raise InvalidParameter("learner", learner, f"one of the learners {names} of featlab.learners")
+
+
+def demand(learner: Any, student: TwoLayer, dim: int, rank: int, samples: int | None, dtype: Any) -> Demand:
+    """What the learner asks of its design. `samples` is the size of a batch for GiantSteps and ReusedBatch."""
+    online = isinstance(learner, OnlineSgd | Extragradient)
+    rows = learner.batch if online else positive_integer("samples", samples)
+    return Demand(
+        dim=dim,
+        known=rank,
+        width=student.width,
+        rows=rows,
+        uses=learner.uses if isinstance(learner, ReusedBatch) else 1,
+        normed=isinstance(learner, Extragradient),
+        dtype=dtype,
+    )
+
+
+def schedule(learner: Any, dim: int, samples: int | None, times: Sequence[float] | None) -> Schedule:
+    """When to look at a run.
+
+    One-pass learners: time is steps/d; `times` says when to look, or `samples` in all, at 40 log-spaced times.
+    Learners of a few steps: time is the number of steps, all of them unless `times` names some.
+    """
+    if isinstance(learner, GiantSteps | ReusedBatch):
+        steps = _step_numbers(range(learner.steps + 1) if times is None else times, 1.0)
+        if steps[-1] > learner.steps:
+            raise InvalidParameter("times", times, f"step numbers from 0 to {learner.steps}")
+        return Schedule(steps, 1.0)
+    last = None if samples is None else positive_integer("samples", samples) // learner.batch
+    if last == 0:
+        raise InvalidParameter("samples", samples, f"at least one batch of {learner.batch}")
+    if times is None:
+        if last is None:
+            raise InvalidParameter("samples", None, "a number of samples, or times= in units of d steps")
+        return Schedule(_log_spaced(last), float(dim))
+    steps = _step_numbers(times, float(dim))
+    if last is not None and steps[-1] > last:
+        raise InvalidParameter("times", times, f"times up to {last / dim}, for which there are samples")
+    return Schedule(steps, float(dim))
+
+
+def _step_numbers(times: Sequence[float], unit: float) -> tuple[int, ...]:
+    values = np.atleast_1d(np.asarray(times, dtype=np.float64))
+    if values.ndim != 1 or values.size == 0 or not np.all(np.isfinite(values)) or np.any(values < 0):
+        raise InvalidParameter("times", times, "a sequence of finite numbers, none negative")
+    steps = np.unique(np.rint(values * unit))
+    if steps[-1] > _MOST_STEPS:
+        raise InvalidParameter("times", times, f"at most {_MOST_STEPS:,} steps")
+    return tuple(int(step) for step in steps)
+
+
+def _log_spaced(last: int) -> tuple[int, ...]:
+    if last > _MOST_STEPS:
+        raise InvalidParameter("samples", last, f"at most {_MOST_STEPS:,} steps")
+    return tuple(int(s) for s in np.unique(np.rint(np.geomspace(1, last + 1, _DEFAULT_TIMES) - 1)))

@@ -1,0 +1,125 @@
+"""Which design a run gets, and whether it fits in memory: decided before it starts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from featlab.errors import FeatlabError, InvalidParameter
+from featlab.simulate.designs.dense import Dense, Streamed
+from featlab.simulate.designs.dice import Dice
+from featlab.simulate.designs.protocol import Design
+from featlab.simulate.designs.virtual import FreshVirtual, ReusedVirtual
+
+KINDS = ("auto", "virtual", "dense", "streamed", "dice")
+_SHARE = 0.5
+
+
+class DoesNotFit(FeatlabError):
+    """A run that needs more memory than there is; refused before it starts.
+
+    Attributes:
+        needed: bytes that one seed needs.
+        available: bytes that the run may use.
+    """
+
+    def __init__(self, needed: int, available: int, kind: str) -> None:
+        self.needed, self.available, self.kind = needed, available, kind
+        super().__init__(
+            f"one seed on the design {kind!r} needs {needed:,} bytes, {available:,} are available; take "
+            "design='virtual' or 'streamed' where the learner allows it, fewer samples, or a narrower student"
+        )
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What a learner asks of its design.
+
+    Attributes:
+        dim, known, width, rows, dtype: as in `Design`.
+        uses: how often a batch is read (1: fresh batches).
+        normed: whether |x|^2 is asked for.
+    """
+
+    dim: int
+    known: int
+    width: int
+    rows: int
+    uses: int = 1
+    normed: bool = False
+    dtype: Any = np.float32
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A design, its name, and how many seeds of it may run at a time."""
+
+    design: Design
+    kind: str
+    bytes_per_seed: int
+    seeds_at_once: int
+
+
+def choose(demand: Demand, kind: str = "auto", memory: int | None = None) -> Choice:
+    """The design of that kind; "auto" takes the one with the least work among those that apply and fit.
+
+    Raises:
+        InvalidParameter: for an unknown kind, or one that cannot serve this learner at these sizes.
+        DoesNotFit: when one seed needs more than `memory` bytes (default: half of what is free).
+    """
+    if kind not in KINDS:
+        raise InvalidParameter("design", kind, "one of " + ", ".join(map(repr, KINDS)))
+    available = available_bytes() if memory is None else memory
+    possible = _possible(demand) if kind == "auto" else [(kind, _MAKERS[kind](demand))]
+    fitting = [pair for pair in possible if pair[1].bytes_per_seed() <= available]
+    kind, design = fitting[0] if fitting else possible[-1]
+    needed = design.bytes_per_seed()
+    if needed > available:
+        raise DoesNotFit(needed, available, kind)
+    return Choice(design, kind, needed, max(1, available // needed))
+
+
+def available_bytes() -> int:
+    """Half of the memory that is free now on the device that JAX will use."""
+    stats = jax.devices()[0].memory_stats()
+    if stats and "bytes_limit" in stats:
+        return int(_SHARE * (stats["bytes_limit"] - stats.get("bytes_in_use", 0)))
+    pages = "SC_AVPHYS_PAGES" if "SC_AVPHYS_PAGES" in os.sysconf_names else "SC_PHYS_PAGES"
+    return int(_SHARE * os.sysconf(pages) * os.sysconf("SC_PAGE_SIZE"))
+
+
+def _possible(demand: Demand) -> list[tuple[str, Design]]:
+    """The designs that can serve, the one with the least work first and the one with the least memory last."""
+    found: list[tuple[str, Design]] = []
+    for kind in ("virtual", "dense", "streamed"):
+        try:
+            found.append((kind, _MAKERS[kind](demand)))
+        except InvalidParameter:
+            continue  # this kind has no room in so small a problem; dense always has
+    return found
+
+
+def _virtual(demand: Demand) -> Design:
+    sizes = (demand.dim, demand.known, demand.width, demand.rows, demand.dtype)
+    if demand.uses > 1:
+        return ReusedVirtual(*sizes, uses=demand.uses)
+    return FreshVirtual(*sizes, normed=demand.normed)
+
+
+def _dice(demand: Demand) -> Design:
+    if demand.normed:
+        raise InvalidParameter("design", "dice", "'virtual', 'dense' or 'streamed' for a learner that asks for |x|^2")
+    return Dice(demand.dim, demand.known, demand.width, demand.rows, demand.uses, demand.dtype)
+
+
+_MAKERS: dict[str, Callable[[Demand], Design]] = {
+    "virtual": _virtual,
+    "dense": lambda demand: Dense(demand.dim, demand.known, demand.width, demand.rows, demand.dtype),
+    "streamed": lambda demand: Streamed(demand.dim, demand.known, demand.width, demand.rows, demand.dtype),
+    "dice": _dice,
+}

@@ -1,0 +1,127 @@
+"""The door: a target, a learner, a dimension -> a labelled dataset of order parameters."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import jax
+import numpy as np
+import xarray as xr
+from jax import Array
+
+import featlab
+from featlab.errors import InvalidParameter
+from featlab.learners.checks import positive_integer
+from featlab.learners.students import TwoLayer
+from featlab.simulate.algorithms import algorithm, check_learner, demand, schedule
+from featlab.simulate.designs.choose import Choice, choose
+from featlab.simulate.observe import DEFAULT, QUANTITIES, check_names
+from featlab.simulate.problem import Problem
+from featlab.simulate.random import fold, root_key
+from featlab.simulate.run import Runs, run
+from featlab.targets import Target
+from featlab.targets import target as make_target
+
+_DTYPES = ("float32", "float64")
+
+
+def simulate(
+    target: Target | str,
+    learner: Any,
+    *,
+    dim: int,
+    samples: int | None = None,
+    times: Sequence[float] | None = None,
+    seeds: int | Iterable[int] = 10,
+    key: int | Array = 0,
+    student: TwoLayer | None = None,
+    design: str = "auto",
+    observe: Iterable[str] = DEFAULT,
+    dtype: str = "float32",
+    memory: int | None = None,
+    progress: bool | None = None,
+) -> xr.Dataset:
+    """Simulate a student that learns a target from Gaussian inputs at a finite dimension, exactly in law.
+
+    Args:
+        target: a `Target`, or its text.
+        learner: `OnlineSgd`, `Extragradient`, `GiantSteps` or `ReusedBatch`.
+        dim: the dimension d of the inputs, any whole number of at least the target's rank.
+        samples: one-pass learners: samples in all. GiantSteps, ReusedBatch: samples in a batch.
+        times: when to look. One-pass learners: in units of d steps. Else: numbers of steps.
+        seeds: how many, or which; the result for a seed does not depend on the others.
+        key: the root of all randomness.
+        student: the network; one relu neuron unless given.
+        design: how the data exist: "auto", "virtual", "dense", "streamed" or "dice". All are exact.
+        observe: what to measure, names of `featlab.simulate.observe.QUANTITIES`.
+        dtype: "float32" or "float64".
+        memory: bytes that the run may use; half of what is free unless given.
+        progress: show a bar when it takes more than two seconds; by default if standard error is a terminal.
+
+    Returns:
+        A dataset on the axes seed, time, neuron, direction, ...; `step` beside `time`; `outcome` of each seed ("ok",
+        "diverged", "interrupted") and `diverged_step` (-1: none); values after a divergence are NaN; attributes say
+        where it came from.
+
+    Raises:
+        InvalidParameter: for a value out of range. DoesNotFit: for a run too large for the memory.
+    """
+    target = target if isinstance(target, Target) else make_target(target)
+    student = TwoLayer() if student is None else student
+    check_learner(learner)
+    if positive_integer("dim", dim) < target.rank:
+        raise InvalidParameter("dim", dim, f"at least {target.rank}, the number of the target's directions")
+    if dtype not in _DTYPES:
+        raise InvalidParameter("dtype", dtype, "'float32' or 'float64'")
+    numbers = _seed_numbers(seeds)
+    plan = schedule(learner, int(dim), samples, times)
+    wanted = demand(learner, student, int(dim), target.rank, samples, np.dtype(dtype))
+    with jax.enable_x64(True) if dtype == "float64" else nullcontext():
+        choice = choose(wanted, design, memory)
+        problem = Problem(target, student, learner, choice.design)
+        names = check_names(observe, algorithm(problem).informs)
+        keys = jax.vmap(lambda seed: fold(root_key(key), seed))(np.asarray(numbers, np.uint32))
+        show = sys.stderr.isatty() if progress is None else progress
+        runs = run(problem, plan, names, keys, choice.seeds_at_once, show)
+    dataset = _dataset(runs, names, numbers, np.array(plan.steps), plan.unit)
+    return dataset.assign_attrs(_provenance(problem, choice, samples, key))
+
+
+def _seed_numbers(seeds: int | Iterable[int]) -> list[int]:
+    numbers = list(range(positive_integer("seeds", seeds))) if not isinstance(seeds, Iterable) else list(seeds)
+    if not numbers or any(isinstance(n, bool) or int(n) != n or not 0 <= n < 2**32 for n in numbers):
+        raise InvalidParameter("seeds", seeds, "a number of seeds, or whole numbers from 0 to 2^32 - 1")
+    return [int(number) for number in numbers]
+
+
+def _dataset(runs: Runs, names: tuple[str, ...], seeds: list[int], steps: np.ndarray, unit: float) -> xr.Dataset:
+    data: dict[str, Any] = {
+        name: (("seed", "time", *QUANTITIES[name][0]), runs.values[name], {"meaning": QUANTITIES[name][1]})
+        for name in names
+    }
+    words = np.where(runs.diverged >= 0, "diverged", np.where(runs.finished, "ok", "interrupted"))
+    data["outcome"] = ("seed", words)
+    data["diverged_step"] = ("seed", runs.diverged)
+    return xr.Dataset(data, coords={"seed": seeds, "time": steps / unit, "step": ("time", steps)})
+
+
+def _provenance(problem: Problem, choice: Choice, samples: int | None, key: int | Array) -> dict[str, Any]:
+    return {
+        "target": problem.target.text,
+        "noise": problem.target.noise,
+        "learner": repr(problem.learner),
+        "student": repr(problem.student),
+        "dim": problem.design.dim,
+        "batch": problem.design.rows,
+        "samples": -1 if samples is None else samples,
+        "design": choice.kind,
+        "design_bytes_per_seed": choice.bytes_per_seed,
+        "dtype": np.dtype(problem.design.dtype).name,
+        "key": key if isinstance(key, int) else str(np.asarray(root_key(key)).tolist()),
+        "featlab": featlab.__version__,
+        "jax": jax.__version__,
+        "device": jax.devices()[0].device_kind,
+    }

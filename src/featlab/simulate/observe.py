@@ -1,0 +1,86 @@
+"""What is measured of a student: order parameters, never weights unless asked for.
+
+All follow from the overlaps M = W[:, :r] and the part of W off the target's directions. The risk too: the
+fields of a fresh sample are jointly Gaussian, h ~ N(0, I_r) and lambda = M h + L z with L L^T = Q - M M^T, so
+it is averaged over fresh *fields* in dimension r + p, never over d-dimensional inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import jax.numpy as jnp
+from jax import Array
+
+from featlab.errors import InvalidParameter
+from featlab.simulate.linalg import lower_triangle, product
+from featlab.simulate.networks import Network, output
+from featlab.simulate.problem import Problem, label_noise, labels
+from featlab.simulate.random import named, normal
+
+RISK_SAMPLES = 8192
+
+# Name -> (axes after seed and time, meaning). "risk" brings its own statistical error, "risk_error".
+QUANTITIES: dict[str, tuple[tuple[str, ...], str]] = {
+    "overlap": (("neuron", "direction"), "M = W W*^T"),
+    "gram": (("neuron", "other_neuron"), "Q = W W^T"),
+    "norm": (("neuron",), "|w_i|"),
+    "cosine": (("neuron", "direction"), "M_ik / |w_i|"),
+    "subspace": (("component",), "singular values of the matrix of cosines, over sqrt(p)"),
+    "risk": ((), "E[(y - f)^2] on fresh samples, label noise included"),
+    "risk_error": ((), "standard error of the risk, from its finite number of fresh fields"),
+    "gradient_cosine": (("neuron", "direction"), "cosine of the last gradient of each neuron with each direction"),
+    "weights": (("neuron", "axis"), "W in the coordinates of the design"),
+}
+DEFAULT = ("overlap", "norm", "cosine", "subspace", "risk")
+
+
+def check_names(names: Iterable[str], informs: bool) -> tuple[str, ...]:
+    """The names in order, once each, "risk" followed by its error; unknown ones are refused."""
+    allowed = [name for name in QUANTITIES if name != "risk_error" and (informs or name != "gradient_cosine")]
+    chosen: list[str] = []
+    for name in dict.fromkeys([names] if isinstance(names, str) else names):
+        if name not in allowed:
+            raise InvalidParameter("observe", name, "names among " + ", ".join(allowed))
+        chosen += [name, "risk_error"] if name == "risk" else [name]
+    return tuple(chosen)
+
+
+def observe(problem: Problem, names: tuple[str, ...], network: Network, info: Any, key: Array) -> dict[str, Array]:
+    """The quantities of these names for one seed."""
+    rank, weights = problem.target.rank, network.weights
+    quantities: dict[str, Callable[[], Array]] = {
+        "overlap": lambda: weights[:, :rank],
+        "gram": lambda: product(weights, weights.T),
+        "norm": lambda: _norms(weights)[:, 0],
+        "cosine": lambda: _cosines(weights, rank),
+        "subspace": lambda: jnp.linalg.svd(_cosines(weights, rank) / len(weights) ** 0.5, compute_uv=False),
+        "gradient_cosine": lambda: _cosines(info.gradient, rank),
+        "weights": lambda: weights,
+    }
+    result = {name: quantities[name]() for name in names if name in quantities}
+    if "risk" in names:
+        result["risk"], result["risk_error"] = risk(problem, network, key)
+    return result
+
+
+def risk(problem: Problem, network: Network, key: Array) -> tuple[Array, Array]:
+    """E[(y - f)^2] over fresh fields, and its standard error. The additive label noise enters exactly."""
+    known, dtype = problem.design.known, problem.design.dtype
+    across = lower_triangle(network.weights[:, known:])
+    target_fields = normal(named(key, "risk targets"), (RISK_SAMPLES, known), dtype)
+    others = normal(named(key, "risk others"), (RISK_SAMPLES, across.shape[1]), dtype)
+    fields = product(target_fields, network.weights[:, :known].T) + product(others, across.T)
+    noise = label_noise(problem, named(key, "risk labels"), (RISK_SAMPLES,))
+    clean = labels(problem, target_fields, noise.at[:, problem.target.hidden :].set(0))
+    squares = (clean - output(problem, network, fields)) ** 2
+    return jnp.mean(squares) + problem.target.noise, jnp.std(squares) / RISK_SAMPLES**0.5
+
+
+def _norms(rows: Array) -> Array:
+    return jnp.sqrt(jnp.sum(rows**2, axis=1, keepdims=True))
+
+
+def _cosines(rows: Array, rank: int) -> Array:
+    return rows[:, :rank] / _norms(rows)

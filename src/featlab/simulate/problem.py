@@ -1,0 +1,64 @@
+"""What one run is about, as one hashable value: target, student, learner and design; and the labels of its samples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+
+from featlab.gaussian.activations import Activation, activation
+from featlab.learners.students import TwoLayer
+from featlab.simulate.random import normal
+from featlab.targets import Target
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Everything about a run that is known before it is compiled."""
+
+    target: Target
+    student: TwoLayer
+    learner: Any
+    design: Any
+
+    @property
+    def activation(self) -> Activation:
+        """The student's activation."""
+        return activation(self.student.activation)
+
+
+class Algorithm(NamedTuple):
+    """A learning algorithm for one problem, as pure functions of one seed.
+
+    Attributes:
+        init: key -> State.
+        draw: key -> what the next `block` steps need at random, stacked along a first axis.
+        step: State, one slice of that, the number of the step -> State, Info.
+        block: how many steps one `draw` serves.
+        informs: whether Info is worth keeping at observed times (few, heavy steps).
+    """
+
+    init: Callable[[Array], Any]
+    draw: Callable[[Array], Any]
+    step: Callable[[Any, Any, Array], tuple[Any, Any]]
+    block: int = 1
+    informs: bool = False
+
+
+def label_noise(problem: Problem, key: Array, shape: tuple[int, ...]) -> Array:
+    """The N(0, 1) numbers behind the randomness of labels: one column per hidden variable, one for additive noise."""
+    columns = problem.target.hidden + (problem.target.noise > 0)
+    return normal(key, (*shape, columns), problem.design.dtype)
+
+
+def labels(problem: Problem, target_fields: Array, noise: Array) -> Array:
+    """y = g(h, xi) + sqrt(noise) z for fields h (..., r) and the numbers of `label_noise`."""
+    hidden = problem.target.hidden
+    clean = problem.target.link_jax(jnp.concatenate([target_fields, noise[..., :hidden]], axis=-1))
+    if problem.target.noise > 0:
+        clean = clean + math.sqrt(problem.target.noise) * noise[..., hidden]
+    return clean.astype(problem.design.dtype)
