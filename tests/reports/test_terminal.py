@@ -36,7 +36,7 @@ def test_says_what_it_must(explained: Explained) -> None:
     for words in (
         "information exponent 3 lowest degree",
         "generative exponent 2 the same",
-        "2. EASY, n/d >= 2.467",
+        "2. EASY above n/d >= 2.467",
         "Later ratios take earlier directions as exactly known: lower bounds for AMP.",
         "at d = 1,000 without the unknown constant",
         "conjecture",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import floor, log10
+from math import log10
 
 import numpy as np
 
@@ -41,8 +41,8 @@ def _sum(sizes: list[str], signs: Floats, places: np.ndarray) -> str:
 
 
 def ratio_text(stage: GrandStage) -> str:
-    """alpha with the digits that its numerical error allows (at most five)."""
+    """alpha with two to five digits: the last one shown is about as large as the numerical error."""
     assert stage.alpha is not None
     error = stage.alpha_error or 0.0
     relative = max(error / stage.alpha, 1e-5)
-    return f"{stage.alpha:.{max(2, min(5, floor(-log10(relative))))}g}"
+    return f"{stage.alpha:.{max(2, min(5, round(-log10(relative))))}g}"

@@ -99,10 +99,10 @@ def stage_text(stage: Stage, place: int) -> str:
         return f"order {stage.exponent}{weak}"
     if stage.kind is Kind.EASY:
         sign = "=" if place == 0 else ">="
-        return f"EASY, n/d {sign} {ratio_text(stage)}{weak}"
+        return f"EASY above n/d {sign} {ratio_text(stage)}{weak}"
     if stage.kind is Kind.HARD:
         return f"HARD, order {stage.exponent}{weak}"
-    return f"TRIVIAL, any n/d{weak}"
+    return f"TRIVIAL at any n/d{weak}"
 
 
 def exponents(analysis: Analysis, dim: int | None = None) -> tuple[Exponent, ...]:
@@ -130,14 +130,16 @@ def exponents(analysis: Analysis, dim: int | None = None) -> tuple[Exponent, ...
             "critical ratio",
             "alpha_c",
             critical_ratio(analysis),
-            f"n/d where AMP first sees a direction{_at_dim(analysis, dim)}",
+            f"n/d where AMP sees a direction{_at_dim(analysis, dim)}",
             cite("troiani2024", "defilippis2025"),
         ),
     )
 
 
 def _at_dim(analysis: Analysis, dim: int | None) -> str:
-    return f" (n = {analysis.alpha_c * dim:.3g})" if dim is not None and analysis.alpha_c else ""
+    if dim is None or not analysis.alpha_c:
+        return ""
+    return f" (n = {float(critical_ratio(analysis)) * dim:.4g})"
 
 
 def _number(value: int | None) -> str:

@@ -1,0 +1,79 @@
+"""Every example in README and docs is run: Python blocks, interactive sessions, and commands with their output."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from docs.refresh import ROOT, blocks, commands, documents, environment, matches, run
+
+DOCUMENTS = documents()
+COMMANDS = [
+    pytest.param(command, shown, id=f"{path.name}: {command}")
+    for path in DOCUMENTS
+    for block in blocks(path.read_text(encoding="utf-8"), "console")
+    for command, shown in commands(block)
+]
+
+
+def _having(language: str) -> list[Path]:
+    return [path for path in DOCUMENTS if blocks(path.read_text(encoding="utf-8"), language)]
+
+
+def test_there_are_examples() -> None:
+    assert len(COMMANDS) >= 4
+    assert (ROOT / "README.md") in _having("console")
+
+
+@pytest.mark.parametrize("path", _having("python"), ids=lambda path: path.name)
+def test_python_blocks_run(path: Path, tmp_path: Path) -> None:
+    """The blocks of one document run one after the other, in a process of their own."""
+    program = tmp_path / "blocks.py"
+    program.write_text("\n".join(blocks(path.read_text(encoding="utf-8"), "python")), encoding="utf-8")
+    command = [sys.executable, "-W", "error", str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment(), timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("path", _having("pycon"), ids=lambda path: path.name)
+def test_sessions_show_what_happens(path: Path) -> None:
+    session = "\n".join(blocks(path.read_text(encoding="utf-8"), "pycon"))
+    test = doctest.DocTestParser().get_doctest(session, {}, path.name, str(path), 0)
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    runner.run(test)
+    assert runner.tries > 0
+    assert runner.failures == 0
+
+
+@pytest.mark.parametrize(("command", "shown"), COMMANDS)
+def test_commands_print_what_is_shown(command: str, shown: str, tmp_path: Path) -> None:
+    printed = run(command, tmp_path)
+    assert matches(shown, printed), printed
+
+
+def test_matching_rejects() -> None:
+    assert matches("a\n...\nd", "a\nb\nc\nd")
+    assert not matches("a\n...\nd", "a\nb\nc")
+    assert not matches("a", "a\nb")
+    assert not matches("1.5", "1x5")
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(path: Path) -> None:
+    """Links to files of the project; nothing is fetched."""
+    for address in re.findall(r"\]\(([^)#]+)\)", path.read_text(encoding="utf-8")):
+        if not address.startswith("http"):
+            assert (path.parent / address).exists(), address
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_files_and_make_targets_named_in_the_text_exist(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
+    assert set(re.findall(r"\bmake ([a-z]+)\b(?=`|\s*(?:#|$))", text, flags=re.MULTILINE)) <= targets
+    for name in re.findall(r"`((?:src|tests|docs|benchmarks)/[\w./-]+)`", text):
+        assert (ROOT / name).exists(), name
