@@ -10,11 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.fft import irfft, rfft
 from scipy.special import ndtr
 
 from featlab.analysis.rays import Cells
 from featlab.gaussian.hermite import Floats
+
+Booleans = NDArray[np.bool_]
 
 _ATOM_MASS = 1e-7
 _PROBIT_REACH = 7.5
@@ -30,8 +33,10 @@ class LabelTable:
     moment: Floats
 
 
-def label_table(cells: Cells, directions: Floats, unknown: int, bins: int, noise: float) -> LabelTable:
-    """Bin the cells by label.
+def label_tables(
+    cells: Cells, directions: Floats, unknown: int, bins: int, noise: float
+) -> tuple[LabelTable, LabelTable]:
+    """Bin the cells by label; the second table has half the bins, to see what their width does.
 
     Args:
         directions: (rays, Q); the first `unknown` coordinates are those whose second moment is wanted, the others
@@ -39,7 +44,7 @@ def label_table(cells: Cells, directions: Floats, unknown: int, bins: int, noise
         bins: how many bins of the continuous part.
         noise: variance of Gaussian noise added to the label; the table then describes the noisy label.
     """
-    edges = _noise_edges(cells, noise, bins) if noise > 0 else _edges(cells, bins)
+    edges, lasting = _noise_edges(cells, noise, bins) if noise > 0 else _edges(cells, bins)
     share = _Sharing(cells, edges)
     mass = share.collect(cells.mass)
     upper = [(i, j) for i in range(unknown) for j in range(i, unknown)]
@@ -48,7 +53,13 @@ def label_table(cells: Cells, directions: Floats, unknown: int, bins: int, noise
         weight = cells.square * directions[cells.ray, i] * directions[cells.ray, j] - (i == j) * cells.mass
         moment[:, i, j] = moment[:, j, i] = share.collect(weight)
     if noise > 0:
-        mass, moment = _convolve(mass, moment, edges, noise)
+        mass, moment, lasting = *_convolve(mass, moment, edges, noise), lasting[1:-1]
+    starts = np.append(0, np.nonzero(lasting)[0] + 1)
+    return _table(mass, moment), _table(np.add.reduceat(mass, starts), np.add.reduceat(moment, starts))
+
+
+def _table(mass: Floats, moment: Floats) -> LabelTable:
+    """The table without the bins that the label never falls into."""
     kept = mass > 1e-13
     return LabelTable(mass[kept], moment[kept])
 
@@ -82,19 +93,25 @@ class _Sharing:
         return total
 
 
-def _edges(cells: Cells, bins: int) -> Floats:
-    """Edges at equal steps of the probit of the label's rank, and around every atom."""
+def _edges(cells: Cells, bins: int) -> tuple[Floats, Booleans]:
+    """Edges at equal steps of the probit of the label's rank, and around atoms and critical values.
+
+    Also which of them stay when the bins are halved: every other one, and all of the latter kind.
+    """
     middle = 0.5 * (cells.first + cells.last)
     order = np.argsort(middle)
     sorted_labels, rank = middle[order], np.cumsum(cells.mass[order])
     levels = ndtr(np.linspace(-_PROBIT_REACH, _PROBIT_REACH, bins + 1))
     quantiles = sorted_labels[np.minimum(np.searchsorted(rank, levels), sorted_labels.size - 1)]
-    spread = _label_scale(cells)
+    special = np.zeros(0)
     for values, hair in ((_atoms(cells), 1e-8), (_critical_values(cells), 1e-5)):
-        for value in values:
-            width = hair * max(abs(value), spread)
-            quantiles = np.append(quantiles[np.abs(quantiles - value) > width], [value - width, value + width])
-    return np.unique(quantiles)
+        widths = hair * np.maximum(np.abs(values), _label_scale(cells))
+        for value, width in zip(values, widths, strict=True):
+            quantiles = quantiles[np.abs(quantiles - value) > width]
+        special = np.concatenate([special, values - widths, values + widths])
+    quantiles = np.unique(quantiles)
+    edges = np.unique(np.concatenate([quantiles, special]))
+    return edges, np.isin(edges, np.concatenate([quantiles[::2], special]))
 
 
 def _label_scale(cells: Cells) -> float:
@@ -135,7 +152,7 @@ def _critical_values(cells: Cells) -> Floats:
     return values[counts >= max(1, 0.02 * np.count_nonzero(begins))] * _label_scale(cells)
 
 
-def _noise_edges(cells: Cells, noise: float, bins: int) -> Floats:
+def _noise_edges(cells: Cells, noise: float, bins: int) -> tuple[Floats, Booleans]:
     """Equal bins, a fraction of the noise's standard deviation wide, over all labels but a mass of 1e-9."""
     middle = 0.5 * (cells.first + cells.last)
     order = np.argsort(middle)
@@ -144,7 +161,8 @@ def _noise_edges(cells: Cells, noise: float, bins: int) -> Floats:
     deviation = np.sqrt(noise)
     low, high = low - 8 * deviation, high + 8 * deviation
     wanted = max(bins, int(np.ceil(_NOISE_BINS_PER_SD * (high - low) / deviation)))
-    return np.linspace(low, high, min(wanted, _MOST_NOISE_BINS) + 1)
+    edges = np.linspace(low, high, min(wanted, _MOST_NOISE_BINS) + 1)
+    return edges, np.arange(edges.size) % 2 == 0
 
 
 def _convolve(mass: Floats, moment: Floats, edges: Floats, noise: float) -> tuple[Floats, Floats]:

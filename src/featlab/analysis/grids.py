@@ -19,8 +19,8 @@ from featlab.gaussian.quadrature import Rule, gauss_pieces, nested_rule, static_
 from featlab.targets import Target
 
 # Points of a fine rule by the dimension of the link's fields; each refinement multiplies it.
-_BUDGET = {1: 400, 2: 20_000, 3: 120_000, 4: 340_000}
-_MOST_POINTS = 2_000_000
+_BUDGET = {1: 400, 2: 20_000, 3: 120_000, 4: 240_000}
+_MOST_POINTS = 800_000
 _REFINEMENT = 6
 _MAX_NODES = 64
 # Nodes of the coarse rule over those of the fine one: far enough apart that their difference overestimates the fine
@@ -70,7 +70,7 @@ def build_grids(target: Target, refinement: int = 0) -> GridPair:
     where lines along the axes are somewhere tangent to them.
     """
     dimension = target.rank + target.hidden
-    budget = min(_BUDGET.get(dimension, 340_000) * _REFINEMENT**refinement, _MOST_POINTS)
+    budget = min(_BUDGET.get(dimension, 240_000) * _REFINEMENT**refinement, _MOST_POINTS)
     if refinement and any(len(kink.variables) > 1 for kink in target.kinks):
         # Nodes on each panel: two panels of every angle, four of the last, three or more on the ray.
         nodes = int(np.clip((budget / (12 * 2 ** (dimension - 2))) ** (1 / dimension), 5, _MAX_NODES))

@@ -21,6 +21,7 @@ from featlab.gaussian.hermite import Floats, dense_tensor, hermite_products, mul
 SURE, DOUBT = 80.0, 8.0
 # "Absent" means something only if a relative signal of this size would have been seen.
 RESOLUTION = 1e-2
+_NEARLY_AS_SURE = 1e-3
 _ROUNDING = 1e-11
 _CHUNK = 16_384
 
@@ -38,9 +39,11 @@ class Level:
     Attributes:
         order: the smallest k with a non-zero tensor; None if none was found up to `searched`.
         directions: (rank, new) orthonormal columns, the directions it opens; empty if none.
+        surest: (rank, some) those of them that are known about as well as the best one.
         signal: the relative size of the weakest direction accepted (a correlation, at most 1).
         error: the relative numerical error it was compared with.
-        tilt: how far the directions may be off, as an angle: an error of the tensors over the weakest direction's size.
+        tilt: how far the directions may be off, as an angle: an error of the tensors over the weakest direction's size;
+            surest_tilt: the same for the surest ones.
         searched: the highest order looked at.
         doubt: a sentence if it could not be decided whether some lower order vanishes, else None.
         incomplete: a sentence if more directions may open at this order than were accepted, else None. It concerns
@@ -49,9 +52,11 @@ class Level:
 
     order: int | None
     directions: Floats
+    surest: Floats
     signal: float
     error: float
     tilt: float
+    surest_tilt: float
     searched: int
     doubt: str | None = None
     incomplete: str | None = None
@@ -76,11 +81,13 @@ def find_level(grids: GridPair, probes: Probes, known: Floats, max_order: int, k
         count = findings.count(Finding.NONZERO)
         unsure = _doubt(order, found.signal[count], error) if Finding.UNDECIDED in findings else None
         if count:
-            new = readable_basis(unknown @ found.directions[:, :count], count)
-            tilt = 1 / float(found.significance[count - 1])
-            return Level(order, new, float(found.signal[count - 1]), error, tilt, order, doubt, unsure)
+            surest = int(np.sum(found.significance[:count] >= _NEARLY_AS_SURE * found.significance[0]))
+            new, sure = (readable_basis(unknown @ found.directions[:, :n], n) for n in (count, surest))
+            tilt, surest_tilt = (1 / float(found.significance[n - 1]) for n in (count, surest))
+            signal = float(found.signal[count - 1])
+            return Level(order, new, sure, signal, error, tilt, surest_tilt, order, doubt, unsure)
         doubt = doubt or unsure
-    return Level(None, empty, 0.0, error, 0.0, max_order, doubt)
+    return Level(None, empty, empty, 0.0, error, 0.0, 0.0, max_order, doubt)
 
 
 def _decide(significance: float, error: float) -> Finding:

@@ -18,7 +18,7 @@ from featlab.gaussian.hermite import Floats, Integers
 
 # Labels with at most so many different values are discrete; their indicators are then the test functions.
 MOST_DISCRETE_LABELS = 12
-_WAVES = 28
+_WAVES = 16
 _POWERS = 2
 
 

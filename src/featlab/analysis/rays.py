@@ -44,9 +44,11 @@ def cut_into_cells(link: Function, jumps: Sequence[Function], directions: Floats
     values = _on_rays(link, directions, np.repeat(np.arange(count), steps + 1), np.tile(radii, count))
     values = values.reshape(count, steps + 1)
     first, last = values[:, :-1].ravel(), values[:, 1:].ravel()
+    mass, square = (np.tile(moment, count) for moment in _chi_moments(dimension, radii[:-1], radii[1:]))
     for jump in jumps:
         ray, low, high, first, last = _cut_at(jump, link, directions, ray, low, high, first, last)
-    mass, square = _chi_moments(dimension, low, high)
+    if jumps:  # cells are no longer the same on every ray
+        mass, square = _chi_moments(dimension, low, high)
     return Cells(ray, low, weights[ray] * mass, weights[ray] * square, first, last)
 
 

@@ -148,7 +148,9 @@ def _grand_stage(target: Target, grids: GridPair, known: Floats, level: Level) -
     """The stage that a level opens; a doubt if its threshold is too large to be resolved."""
     found = (level.directions, level.signal, level.error, level.tilt)
     if level.order == 1:
-        return GrandStage(1, *found, Kind.TRIVIAL, 0.0, 0.0), None
+        # Trivial directions are closed under anyway: take the surest and look again, rather than build on shaky ones.
+        surest = (level.surest, level.signal, level.error, level.surest_tilt)
+        return GrandStage(1, *surest, Kind.TRIVIAL, 0.0, 0.0), None
     if level.order is None or level.order > 2:
         return GrandStage(level.order or 0, *found, Kind.HARD), None
     matrices, error = level_matrices(grids, label_probes(grids.fine, known.shape[1]), known)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from featlab.analysis.conditional import LabelTable, label_table
+from featlab.analysis.conditional import LabelTable, label_tables
 from featlab.analysis.grids import known_rule
 from featlab.analysis.rays import Cells, cut_into_cells
 from featlab.analysis.subspaces import complement
@@ -92,8 +92,9 @@ def _operator(target: Target, known: Floats, nodes: int, steps: int) -> tuple[Fl
     bins = _CONDITIONAL_BINS if known.shape[1] else _BINS
     for point, weight in zip(rule.points, rule.weights, strict=True):
         cells, directions = _cells_at(target, known, unknown, point, nodes, steps)
-        for total, count in ((full, bins), (half, bins // 2)):
-            total += weight * _operator_of(label_table(cells, directions, unknown.shape[1], count, target.noise))
+        table, wider = label_tables(cells, directions, unknown.shape[1], bins, target.noise)
+        full += weight * _operator_of(table)
+        half += weight * _operator_of(wider)
     return full, half
 
 
