@@ -21,7 +21,12 @@ class InvalidTarget(FeatlabError):
     """
 
     def __init__(
-        self, reason: str, *, text: str | None = None, column: int | None = None, suggestion: str | None = None
+        self,
+        reason: str,
+        *,
+        text: str | None = None,
+        column: int | None = None,
+        suggestion: str | None = None,
     ) -> None:
         self.reason = reason
         self.text = text if text is None or len(text) <= 80 else text[:77] + "..."

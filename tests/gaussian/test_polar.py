@@ -51,7 +51,7 @@ def test_a_tilted_line_through_the_origin_is_a_cone() -> None:
 
 
 def test_a_shifted_line_is_cut_on_every_ray() -> None:
-    """P(z1 + z2 > 1) = Phi(-1/sqrt 2). Rays almost parallel to the line cross it far out: convergence, not exactness."""
+    """P(z1 + z2 > 1) = Phi(-1/sqrt 2). Rays almost parallel to the line cross it far out: it converges."""
     line = Surface((0, 1), lambda z: z[:, 0] + z[:, 1] - 1)
     errors = []
     for nodes in (12, 24, 48, 96):
