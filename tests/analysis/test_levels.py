@@ -81,6 +81,10 @@ def test_a_label_without_conditional_mean_is_invisible_to_correlations() -> None
     assert any("no correlation" in doubt for doubt in analysis.doubts)
 
 
+def test_noise_inside_a_polynomial_link_does_not_count_for_its_degree() -> None:
+    assert analyse(target("h1**2*xi1**2+xi1*h1**3")).sample_cost["random_features"].text == "d^2"
+
+
 def test_a_slightly_wrong_subspace_does_not_make_a_false_discovery() -> None:
     """He3(a) + He2(b) in a turned basis: a is known to 1e-8 only; b is even and must not look trivial."""
     cosine, sine = repr(float(np.cos(1.0))), repr(float(np.sin(1.0)))

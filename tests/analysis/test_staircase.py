@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 
 from featlab.analysis import analyse
 from featlab.analysis.grids import build_grids
+from featlab.analysis.levels import find_level
+from featlab.analysis.probes import label_probes
 from featlab.analysis.staircase import giant_staircase, grand_staircase, leap_staircase
+from featlab.analysis.subspaces import nothing
 from featlab.targets import target
 
 # Dimensions of U_1, U_2, ... under giant steps on n = O(d) samples (Dandi et al. 2023 and by exact quadrature).
@@ -47,6 +50,31 @@ def test_giant_staircases_of_the_literature(text: str, dimensions: list[int]) ->
 def test_rotation_invariant_leap(text: str, leap: int) -> None:
     of = target(text)
     assert leap_staircase(build_grids(of), 12).exponent == leap
+
+
+@pytest.mark.parametrize(
+    ("text", "information", "generative"),
+    [
+        ("He2(h1)", 2, 2),
+        ("He3(h1)", 3, 1),
+        ("He4(h1)", 4, 2),
+        ("He5(h1)", 5, 1),
+        ("He6(h1)+0.1*He3(h1)", 3, 1),
+        ("h1**2*exp(-h1**2)", 4, 4),
+    ],
+)
+def test_exponents_of_single_index_targets(text: str, information: int, generative: int) -> None:
+    """A polynomial has generative exponent 1, or 2 if it is even (Lee et al. 2024); z^2 exp(-z^2) has 4."""
+    analysis = analyse(target(text))
+    assert (analysis.information_exponent, analysis.generative_exponent) == (information, generative)
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_a_parity_of_r_signs_has_generative_exponent_r(count: int) -> None:
+    of = target("sign(" + "*".join(f"h{i + 1}" for i in range(count)) + ")")
+    level = find_level(grids := build_grids(of), label_probes(grids.fine, 0), nothing(count), 6)
+    assert level.order == count
+    assert level.directions == pytest.approx(np.eye(count))
 
 
 def test_the_coordinate_leap_can_be_smaller() -> None:

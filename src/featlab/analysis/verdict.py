@@ -111,7 +111,7 @@ def analyse(target: Target) -> Analysis:
             information_exponent=information_exponent,
             leap=leap.exponent,
             generative_exponent=grand.exponent,
-            degree=target.degree,
+            degree=_degree_to_fit(target, energies),
             degree_for_most=energies.degree_explaining(0.99),
             searched_degree=len(energies.coefficients) - 1,
         ),
@@ -140,6 +140,13 @@ def _verdict(grand: Staircase[GrandStage]) -> Verdict:
     if not grand.complete:
         return Verdict.UNDECIDED
     return Verdict.EASY if Kind.EASY in kinds else Verdict.TRIVIAL
+
+
+def _degree_to_fit(target: Target, energies: Energies) -> int | None:
+    """The degree of E[Y | h] if it is a polynomial: noise inside the link is averaged out before anything is fitted."""
+    if target.degree is None or not target.hidden:
+        return target.degree
+    return max((sum(monomial) for monomial in energies.monomials()), default=0)
 
 
 def _check_size(target: Target) -> None:
