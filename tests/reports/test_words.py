@@ -8,7 +8,7 @@ import pytest
 
 from featlab.analysis.sample_cost import SampleCost, Status
 from featlab.reports import Explanation
-from featlab.reports.words import cost_groups, log10_samples, papers_of, samples_text
+from featlab.reports.words import climbs, cost_groups, log10_samples, papers_of, samples_text, status_text
 
 Explained = Callable[..., Explanation]
 
@@ -82,3 +82,19 @@ def test_papers_are_told_once_in_order(explained: Explained) -> None:
     assert len(set(papers)) == len(papers)
     years = [paper.year for paper in papers]
     assert years == sorted(years)
+
+
+def test_a_staircase_says_how_it_ends(explained: Explained) -> None:
+    giant, leap, grand = climbs(explained("h1 + abs(h2)").analysis)
+    assert giant.rows == (("order 1", "h1"), ("nothing more is found", ""))
+    assert leap.rows == (("order 1", "h1"), ("order 2", "h2"))
+    assert grand.rows == (("TRIVIAL at any n/d", "h1"), ("EASY above n/d >= 0.5", "h2"))
+    assert grand.kinds == ("trivial", "easy")
+    for climb in climbs(explained("1e-9*h1 + He2(h1)").analysis):
+        assert climb.rows == (("undecided", "see the doubt"),)
+    assert climbs(explained("He3(h1)").analysis)[0].rows == (("nothing is found", ""),)
+
+
+def test_an_open_cost_is_no_theorem(explained: Explained) -> None:
+    assert status_text(explained("1e-9*h1 + He2(h1)").analysis.sample_cost["one_pass_sgd"]) == "-"
+    assert status_text(explained("He3(h1)").analysis.sample_cost["one_pass_sgd"]) == "theorem"

@@ -8,13 +8,13 @@ from html import escape
 from featlab import __version__
 from featlab.analysis import Analysis
 from featlab.analysis.residuals import Regime
-from featlab.analysis.staircase import Stage
 from featlab.citations import Citation
 from featlab.figures import cost_figure, energy_figure, link_figure, staircase_figure, to_svg
 from featlab.reports.page_style import FRAGMENT_STYLE, STYLE
 from featlab.reports.record import regime_status
 from featlab.reports.words import (
     CONDITIONAL,
+    climbs,
     cost_groups,
     cost_name,
     exponents,
@@ -22,6 +22,7 @@ from featlab.reports.words import (
     samples_text,
     stage_directions,
     stage_text,
+    status_text,
     verdict_sentence,
 )
 
@@ -126,22 +127,13 @@ def _exponents(analysis: Analysis, dim: int | None) -> str:
 
 def _stages(analysis: Analysis) -> str:
     rows = [
-        *_stage_rows("giant steps on n = O(d) samples each", analysis.giant_steps),
-        *_stage_rows("correlations with the label only (leap)", analysis.staircase),
-        *_stage_rows("any function of the label (grand staircase)", analysis.grand_staircase),
+        (climb.learner, str(place), opened, directions)
+        for climb in climbs(analysis)
+        for place, (opened, directions) in enumerate(climb.rows, start=1)
     ]
     table = _table("Stages and the directions they open", ("learner", "stage", "opened by", "directions"), rows)
     later = any(stage.alpha for stage in analysis.grand_staircase[1:])
     return table + (f'<p class="small">{escape(CONDITIONAL)}</p>\n' if later else "")
-
-
-def _stage_rows(learner: str, stages: Sequence[Stage]) -> list[tuple[str, ...]]:
-    if not stages:
-        return [(learner, "-", "nothing", "none")]
-    return [
-        (learner, str(place + 1), stage_text(stage, place), stage_directions(stage))
-        for place, stage in enumerate(stages)
-    ]
 
 
 def _costs(analysis: Analysis, dim: int | None) -> str:
@@ -152,7 +144,7 @@ def _costs(analysis: Analysis, dim: int | None) -> str:
             escape(cost_name(cost)),
             f"<b>{escape(cost.text)}</b>",
             *(() if dim is None else (escape(samples_text(cost, dim)),)),
-            escape("theorem (lower bound)" if cost.name.endswith("bound") else cost.status),
+            escape("theorem (lower bound)" if cost.known and cost.name.endswith("bound") else status_text(cost)),
             escape(cost.meaning),
             _links(cost.papers),
         )

@@ -17,17 +17,16 @@ from rich.text import Text
 
 from featlab.analysis import Analysis
 from featlab.analysis.sample_cost import SampleCost
-from featlab.analysis.staircase import GrandStage, Stage
 from featlab.citations import Citation
 from featlab.reports.words import (
     CONDITIONAL,
+    climbs,
     cost_groups,
     cost_name,
     exponents,
     papers_of,
     samples_text,
-    stage_directions,
-    stage_text,
+    status_text,
     verdict_sentence,
 )
 
@@ -115,24 +114,15 @@ def _exponents(analysis: Analysis, dim: int | None, number: dict[Citation, int])
 
 def _staircases(analysis: Analysis) -> Iterable[RenderableType]:
     table = _plain_table({"no_wrap": True}, {"no_wrap": True}, {})
-    for name, stages in (
-        ("giant steps, n = O(d)", analysis.giant_steps),
-        ("correlations only (leap)", analysis.staircase),
-        ("any function of the label", analysis.grand_staircase),
-    ):
-        _add_stages(table, name, stages)
+    for climb in climbs(analysis):
+        for place, ((opened, directions), kind) in enumerate(zip(climb.rows, climb.kinds, strict=True)):
+            words = Text.assemble(
+                f"{place + 1}. " if directions else "", (opened, _STYLES[kind.upper()] if kind else "")
+            )
+            table.add_row(Text(climb.learner if place == 0 else ""), words, Text(directions))
     yield _indented(table)
     if any(stage.alpha for stage in analysis.grand_staircase[1:]):
         yield Text(f"  {CONDITIONAL}", style="dim")
-
-
-def _add_stages(table: Table, name: str, stages: Sequence[Stage]) -> None:
-    if not stages:
-        table.add_row(Text(name), Text("nothing is found"), Text(""))
-    for place, stage in enumerate(stages):
-        style = _STYLES[stage.kind.upper()] if isinstance(stage, GrandStage) else ""
-        opened = Text.assemble(f"{place + 1}. ", (stage_text(stage, place), style))
-        table.add_row(Text(name if place == 0 else ""), opened, Text(stage_directions(stage)))
 
 
 def _costs(analysis: Analysis, dim: int | None, number: dict[Citation, int]) -> Iterable[RenderableType]:
@@ -151,7 +141,7 @@ def _costs(analysis: Analysis, dim: int | None, number: dict[Citation, int]) -> 
 def _cost_row(cost: SampleCost, dim: int | None, number: dict[Citation, int]) -> list[Text]:
     at_dim = [] if dim is None else [Text(samples_text(cost, dim), justify="right")]
     samples = Text(cost.text, "bold")
-    return [Text(cost_name(cost)), samples, *at_dim, Text(cost.status), Text(_marks(cost.papers, number), "dim")]
+    return [Text(cost_name(cost)), samples, *at_dim, Text(status_text(cost)), Text(_marks(cost.papers, number), "dim")]
 
 
 def _papers(papers: Sequence[Citation]) -> Padding:

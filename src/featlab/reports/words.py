@@ -87,6 +87,42 @@ def _reachable(stages: Sequence[GrandStage]) -> str:
     return f"{names} can be found from n = O(d) samples above a ratio n/d of {bound}{ratio_text(hardest)}"
 
 
+@dataclass(frozen=True)
+class Climb:
+    """A staircase as rows of text: (what opens the stage, the directions it opens), and how it ends."""
+
+    learner: str
+    rows: tuple[tuple[str, str], ...]
+    kinds: tuple[str | None, ...]
+
+
+def climbs(analysis: Analysis) -> tuple[Climb, ...]:
+    """The three staircases. One that stops short says why: undecided, or nothing more to be found this way."""
+    return (
+        _climb("giant steps, n = O(d)", "giant steps", analysis.giant_steps, analysis),
+        _climb("correlations only (leap)", "leap", analysis.staircase, analysis),
+        _climb("any function of the label", "grand staircase", analysis.grand_staircase, analysis),
+    )
+
+
+def _climb(learner: str, name: str, stages: Sequence[Stage], analysis: Analysis) -> Climb:
+    rows = [(stage_text(stage, place), stage_directions(stage)) for place, stage in enumerate(stages)]
+    kinds = [str(stage.kind) if isinstance(stage, GrandStage) else None for stage in stages]
+    short = sum(stage.directions.shape[1] for stage in stages) < analysis.target.rank
+    if short and any(doubt.startswith(f"{name}: ") for doubt in analysis.doubts):
+        rows.append(("undecided", "see the doubt"))
+        kinds.append("undecided")
+    elif short:
+        rows.append(("nothing more is found" if stages else "nothing is found", ""))
+        kinds.append(None)
+    return Climb(learner, tuple(rows), tuple(kinds))
+
+
+def status_text(cost: SampleCost) -> str:
+    """Theorem, conjecture or heuristic; nothing for a cost that an undecided exponent leaves open."""
+    return str(cost.status) if cost.known else "-"
+
+
 def stage_directions(stage: Stage) -> str:
     """The directions a stage opens, as one text."""
     return ", ".join(direction_texts(stage.directions))
@@ -108,7 +144,7 @@ def stage_text(stage: Stage, place: int) -> str:
 def exponents(analysis: Analysis, dim: int | None = None) -> tuple[Exponent, ...]:
     """The exponents of the target with their meanings; with a dimension, the critical ratio as a number of samples."""
     leap_meaning = "highest order on the way to every direction"
-    if analysis.coordinate_leap not in (None, analysis.leap):
+    if analysis.leap is not None and analysis.coordinate_leap not in (None, analysis.leap):
         leap_meaning += f" ({analysis.coordinate_leap} in h1..h{analysis.target.rank})"
     return (
         Exponent(
