@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import sympy
 
+from featlab.targets.evaluate import double_precision
 from featlab.targets.functions import FUNCTIONS, LanguageFunction, hermite_coefficients, typed_names
 
 ROWS = pytest.mark.parametrize("row", FUNCTIONS.values(), ids=FUNCTIONS.keys())
@@ -32,7 +33,7 @@ def arguments_of(row: LanguageFunction) -> tuple[list[object], list[int]]:
 def test_numpy_and_jax_agree(row: LanguageFunction) -> None:
     arguments, _ = arguments_of(row)
     expected = row.value(*arguments)
-    with jax.enable_x64(True):
+    with double_precision():
         exact = row.jax(jax, *[a if isinstance(a, int) else jax.numpy.asarray(a) for a in arguments])
         np.testing.assert_allclose(np.asarray(exact), expected, rtol=1e-12, atol=1e-12)
     single = [a if isinstance(a, int) else jax.numpy.asarray(a, dtype=jax.numpy.float32) for a in arguments]
@@ -45,7 +46,7 @@ def test_numpy_and_jax_agree(row: LanguageFunction) -> None:
 def test_partials_are_the_derivatives(row: LanguageFunction) -> None:
     arguments, varying = arguments_of(row)
     partials = row.partials(*arguments)
-    with jax.enable_x64(True):
+    with double_precision():
         for position in varying:
 
             def alone(x: object, position: int = position) -> object:

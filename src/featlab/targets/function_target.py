@@ -6,14 +6,13 @@ The same checks as for texts, with derivatives by central differences. A jump is
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from featlab.errors import InvalidParameter, InvalidTarget
 from featlab.targets.admissible import check_not_constant, check_poles, check_tails, spread_points
-from featlab.targets.evaluate import Floats, Jet, values
+from featlab.targets.evaluate import Floats, Jet, double_precision, values
 from featlab.targets.kinks import Kink
 from featlab.targets.model import Target
 from featlab.targets.rank import Probe, relevant_subspace
@@ -64,7 +63,7 @@ def _numpy_link(function: Function, rank: int) -> Callable[[Floats], Floats]:
 
     def link(fields: Floats) -> Floats:
         if traced:
-            with _double_precision():
+            with double_precision():
                 return _real(np.asarray(function(fields)))
         with np.errstate(all="ignore"):
             return _real(np.asarray(function(fields)))
@@ -81,14 +80,6 @@ def _real(value: Floats) -> Floats:
     if np.iscomplexobj(value):
         raise InvalidTarget("the function returns complex numbers")
     return value.astype(float)
-
-
-def _double_precision() -> Any:
-    import jax
-
-    if hasattr(jax, "enable_x64"):
-        return jax.enable_x64(True)
-    return import_module("jax.experimental").enable_x64(True)  # before jax 0.8
 
 
 def _check_admissible(link: Callable[[Floats], Floats], names: Sequence[str], kinks: Sequence[Function]) -> None:
