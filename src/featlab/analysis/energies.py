@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from featlab.analysis.grids import Grid, GridPair
-from featlab.analysis.levels import SURE
+from featlab.analysis.levels import ROUNDING, SURE
 from featlab.gaussian.hermite import Floats, Integers, hermite_products, multi_indices
 
 _CHUNK = 16_384
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ def hermite_energies(grids: GridPair, max_degree: int) -> Energies:
     for degree in range(max_degree + 1):
         fine, coarse = _coefficients(grids.fine, degree), _coefficients(grids.coarse, degree)
         coefficients.append(fine)
-        errors.append(max(float(np.max(np.abs(fine - coarse))), _ROUNDING * scale))
+        errors.append(max(float(np.max(np.abs(fine - coarse))), ROUNDING * scale))
     return Energies(grids.fine.rank, tuple(coefficients), tuple(errors), grids.fine.variance)
 
 

@@ -73,12 +73,14 @@ AnyStage = TypeVar("AnyStage", bound=Stage)
 class Staircase(Generic[AnyStage]):
     """Stages in order, whether they exhaust the target's directions, and every doubt met on the way.
 
-    A staircase ends where the next level cannot be decided: what follows would rest on a guess.
+    A staircase ends where the next level cannot be decided: what follows would rest on a guess. `unsure` says whether
+    a doubt is one that finer grids could settle.
     """
 
     stages: tuple[AnyStage, ...]
     complete: bool
     doubts: tuple[str, ...]
+    unsure: bool
 
     @property
     def exponent(self) -> int | None:
@@ -101,16 +103,18 @@ def _correlation_staircase(grids: GridPair, max_order: int) -> Staircase[Stage]:
     known = nothing(rank)
     stages: list[Stage] = []
     doubts: list[str] = []
+    unsure = False
     while known.shape[1] < rank:
         level = find_level(grids, correlation_probes(known.shape[1]), known, max_order, _tilt(stages))
         doubts += [doubt for doubt in (level.doubt, level.incomplete) if doubt]
+        unsure = unsure or bool(doubts)
         if level.order is None or level.doubt:
             if max_order > 1 and not level.doubt:
                 doubts.append(_nothing_found("correlation with", level))
             break
         stages.append(Stage(level.order, level.directions, level.signal, level.error, level.tilt))
         known = join(known, level.directions)
-    return Staircase(tuple(stages), known.shape[1] == rank, tuple(doubts))
+    return Staircase(tuple(stages), known.shape[1] == rank, tuple(doubts), unsure)
 
 
 def grand_staircase(target: Target, grids: GridPair, max_order: int) -> Staircase[GrandStage]:
@@ -119,9 +123,11 @@ def grand_staircase(target: Target, grids: GridPair, max_order: int) -> Staircas
     known = nothing(rank)
     stages: list[GrandStage] = []
     doubts: list[str] = []
+    unsure = False
     while known.shape[1] < rank:
         level = find_level(grids, label_probes(grids.fine, known.shape[1]), known, max_order, _tilt(stages))
         if level.order is None or level.doubt:
+            unsure = level.doubt is not None
             doubts.append(level.doubt or _nothing_found("function of", level))
             break
         stage, doubt = _grand_stage(target, grids, known, level)
@@ -130,7 +136,7 @@ def grand_staircase(target: Target, grids: GridPair, max_order: int) -> Staircas
         if stages and stage.kind is stages[-1].kind is Kind.TRIVIAL:
             stage = _merge(stages.pop(), stage)
         stages.append(stage)
-    return Staircase(tuple(stages), known.shape[1] == rank, tuple(doubts))
+    return Staircase(tuple(stages), known.shape[1] == rank, tuple(doubts), unsure)
 
 
 def _tilt(stages: Sequence[Stage]) -> float:

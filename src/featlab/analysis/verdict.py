@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from featlab.analysis.energies import Energies, coordinate_leap, hermite_energies
 from featlab.analysis.grids import GridPair, build_grids
@@ -84,13 +85,15 @@ def analyse(target: Target) -> Analysis:
     _check_size(target)
     search = max(_SEARCH[target.rank], min(target.degree or 0, 40))
     grids = build_grids(target)
-    stairs = _staircases(target, grids, search)
-    while _doubts(stairs) and grids.refinement < _MOST_REFINEMENTS:
+    stairs = _climb(target, grids, search)
+    while stairs.unsure and grids.refinement < _MOST_REFINEMENTS:
         grids = build_grids(target, grids.refinement + 1)
-        stairs = _staircases(target, grids, search)
+        stairs = _climb(target, grids, search, stairs)
     giant, leap, grand = stairs
-    energies = hermite_energies(grids, max(_DEGREES[target.rank], min(target.degree or 0, 12)))
     information_exponent = leap.stages[0].exponent if leap.stages else None
+    energies = hermite_energies(
+        grids, max(_DEGREES[target.rank], information_exponent or 0, min(target.degree or 0, 12))
+    )
     return Analysis(
         target=target,
         energies=energies,
@@ -120,17 +123,28 @@ def analyse(target: Target) -> Analysis:
     )
 
 
-_Stairs = tuple[Staircase[Stage], Staircase[Stage], Staircase[GrandStage]]
+class _Stairs(NamedTuple):
+    giant: Staircase[Stage]
+    leap: Staircase[Stage]
+    grand: Staircase[GrandStage]
+
+    @property
+    def unsure(self) -> bool:
+        return self.giant.unsure or self.leap.unsure or self.grand.unsure
 
 
-def _staircases(target: Target, grids: GridPair, search: int) -> _Stairs:
-    return giant_staircase(grids), leap_staircase(grids, search), grand_staircase(target, grids, search)
+def _climb(target: Target, grids: GridPair, search: int, before: _Stairs | None = None) -> _Stairs:
+    """The three staircases; of those climbed before on a coarser grid only the unsure ones are climbed again."""
+    return _Stairs(
+        before.giant if before and not before.giant.unsure else giant_staircase(grids),
+        before.leap if before and not before.leap.unsure else leap_staircase(grids, search),
+        before.grand if before and not before.grand.unsure else grand_staircase(target, grids, search),
+    )
 
 
 def _doubts(stairs: _Stairs) -> tuple[str, ...]:
-    giant, leap, grand = stairs
-    by_name = {"giant steps": giant.doubts, "leap": leap.doubts, "grand staircase": grand.doubts}
-    return tuple(f"{name}: {doubt}" for name, doubts in by_name.items() for doubt in dict.fromkeys(doubts))
+    by_name = {"giant steps": stairs.giant, "leap": stairs.leap, "grand staircase": stairs.grand}
+    return tuple(f"{name}: {doubt}" for name, stair in by_name.items() for doubt in dict.fromkeys(stair.doubts))
 
 
 def _verdict(grand: Staircase[GrandStage]) -> Verdict:
