@@ -44,6 +44,9 @@ from featlab.targets import target
         ("h1*h2*h3*h4*h5*h6*h7*h8*h9", 9, None),
         ("tanh(h1 + h2 + h3) + h4*(h1 + h2 + h3)", 2, None),
         ("pi*h1 + e*h2", 1, None),
+        ("0.123456*h1 + 0.98765*h2", 1, None),
+        ("sign(h1 + pi*h2)*(h1 + pi*h2)**2 + h3", 2, None),
+        ("sign(abs(1/h1))*h2", 1, "h1"),
         ("tanh(pi*h1 + h2)*(h3 - h1)", 2, None),
     ],
 )
@@ -75,6 +78,18 @@ def test_remarks_say_what_was_reduced() -> None:
         "h1 here stands for h2",
     )
     assert target("h1*h2").remarks == ()
+
+
+def test_directions_without_a_closed_form_are_decimals() -> None:
+    """Coefficients are right to 1e-14 and the text stays short enough to be typed."""
+    for text, at_one in (
+        ("pi*h1 + e*h2", np.hypot(np.pi, np.e)),
+        ("0.123456*h1 + 0.98765*h2", np.hypot(0.123456, 0.98765)),
+        ("sign(h1 + pi*h2)*(h1 + pi*h2)**2", 1 + np.pi**2),
+    ):
+        made = target(text)
+        np.testing.assert_allclose(made.link([1.0]), at_one, rtol=1e-14)
+        assert len(made.text) < 40
 
 
 def test_a_random_rotation_is_undone() -> None:

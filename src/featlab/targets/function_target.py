@@ -36,7 +36,7 @@ def function_target(function: Function, rank: int | None, kinks: tuple[Function,
     basis = relevant_subspace(_probe(numpy_link, kinks, int(rank)), int(rank), range(rank))
     if not len(basis):
         raise InvalidTarget("the target is constant, up to rounding: there is nothing to learn")
-    rows = readable_basis(basis)
+    rows = readable_basis(basis, error=10 * _ERROR)
     directions = np.array([[float(values(x, {})) for x in rows.row(k)] for k in range(rows.rows)])
     return Target(
         text=f"<{_name(function).strip('<>')}>",

@@ -116,7 +116,7 @@ def _split_space(rows: Rows, variables: int, zero: float) -> tuple[Floats, Float
     live = scale > 1e-3 * zero * size
     if not live.any():
         return np.zeros((0, variables)), np.eye(variables)
-    _, strength, right = np.linalg.svd(rows.entries[:, live] / scale[live], full_matrices=True)
+    _, strength, right = np.linalg.svd(rows.entries[:, live] / scale[live], full_matrices=False)
     count = int(np.sum(strength > zero * strength[0]))
     basis = np.zeros((count, variables))
     basis[:, live] = right[:count] * scale[live]

@@ -11,13 +11,13 @@ import sympy
 
 from featlab.errors import InvalidTarget
 from featlab.targets.canonical import canonical, free_names
-from featlab.targets.evaluate import Floats, gradient_at, gradients, value_at, values
+from featlab.targets.evaluate import Floats, gradient_at, gradients, number, value_at, values
 from featlab.targets.functions import row_of
 from featlab.targets.kinks import surfaces
 from featlab.targets.polynomials import expanded_hermite, expanded_terms, polynomial_degree
 from featlab.targets.printing import text_of
 from featlab.targets.rank import Probe, relevant_subspace
-from featlab.targets.surfaces import gaussian_points
+from featlab.targets.surfaces import Function, gaussian_points
 
 _OFFSETS = (sympy.Integer(0), sympy.Integer(1), sympy.Rational(-3, 7), sympy.Rational(11, 5))
 
@@ -71,11 +71,12 @@ def reduce(tree: sympy.Expr, typed: Sequence[str], typed_noise: Sequence[str]) -
     return Reduced(reduced, rows.rows, noise_rows.rows, matrix, tuple(remarks))
 
 
-def readable_basis(basis: Floats) -> sympy.Matrix:
+def readable_basis(basis: Floats, error: float = 1e-12) -> sympy.Matrix:
     """Exact orthonormal rows for the span of the rows of `basis`, where its numbers allow it.
 
     Coordinate axes stay coordinate axes. Otherwise the reduced row echelon form is read as rational numbers (or a
     single direction as square roots of rational numbers) and orthonormalised exactly; failing that, in 17 digits.
+    Denominators are bounded such that hardly one number in a thousand is within `error` of such a fraction by chance.
     """
     count, variables = basis.shape
     if count == variables:
@@ -84,23 +85,23 @@ def readable_basis(basis: Floats) -> sympy.Matrix:
         return sympy.zeros(0, variables)
     if count == 1:
         unit = basis[0] * np.sign(basis[0][np.argmax(np.abs(basis[0]) > 1e-9)])
-        squares = [_rational(x * x) for x in unit]
+        squares = [_rational(x * x, error) for x in unit]
         if all(square is not None for square in squares) and sum(squares) == 1:  # type: ignore[arg-type]
             return sympy.Matrix([[_signed_root(x, s) for x, s in zip(unit, squares, strict=True)]])
     echelon = _echelon(basis)
-    fractions = [[_rational(x) for x in row] for row in echelon]
+    fractions = [[_rational(x, error) for x in row] for row in echelon]
     if all(x is not None for row in fractions for x in row):
         return _orthonormal_rows(
             [[sympy.Rational(x.numerator, x.denominator) for x in row if x is not None] for row in fractions]
         )
-    return sympy.Matrix(
-        count, variables, [sympy.Rational(repr(float(x))) for x in np.linalg.qr(echelon.T)[0].T.ravel()]
-    )
+    rows = np.linalg.qr(echelon.T)[0].T
+    rows *= np.sign(rows[np.arange(count), np.argmax(np.abs(rows) > 1e-9, axis=1)])[:, None]
+    return sympy.Matrix(count, variables, [sympy.Rational(repr(float(x))) for x in rows.ravel()])
 
 
-def _rational(x: float) -> Fraction | None:
-    close = Fraction(float(x)).limit_denominator(20000)
-    return close if abs(float(close) - x) < 1e-9 * max(1.0, abs(x)) else None
+def _rational(x: float, error: float) -> Fraction | None:
+    close = Fraction(float(x)).limit_denominator(int(0.02 / error**0.5))
+    return close if abs(float(close) - x) < error * max(1.0, abs(x)) else None
 
 
 def _signed_root(x: float, square: Fraction | None) -> sympy.Expr:
@@ -154,19 +155,69 @@ def _substituted(
     kept = transform.T * symbols if new else sympy.zeros(len(names), 1)
     generic = sympy.Matrix(range(1, len(names) + 1))
     removed = generic - transform.T * (transform * generic)
-    points = gaussian_points(200, len(names), 23)
-    projected = points @ np.array([[float(values(x, {})) for x in transform.row(k)] for k in range(len(new))]).T
-    expected = probe.value(points)
     aligned = all(x in (0, 1) for x in transform)
+    exact = not any(_has_many_digits(x) for x in transform)
     for offset in _OFFSETS:
         at = {sympy.Symbol(name, real=True): kept[i] + offset * removed[i] for i, name in enumerate(names)}
-        candidate = canonical(tree, at) if aligned else shortest_form(canonical(tree, at))
-        close = np.isclose(
-            value_at(candidate, new)(projected), expected, rtol=1e-7, atol=1e-9 * np.nanmedian(np.abs(expected))
-        )
-        if close.mean() > 0.99:
+        try:
+            candidate = canonical(tree, at)
+            candidate = candidate if aligned else shortest_form(with_linear_forms(candidate, exact))
+        except InvalidTarget:  # this value of the removed directions hits a pole, such as 1/h1 at 0
+            continue
+        if len(new) == len(names) or _same_function(probe, value_at(candidate, new), transform):
             return candidate
     return None
+
+
+def _same_function(probe: Probe, candidate: Function, transform: sympy.Matrix) -> bool:
+    """True if the candidate at projected points has the target's values; a point or two may sit on a jump."""
+    points = gaussian_points(200, transform.cols, 23)
+    matrix = np.array([[float(values(x, {})) for x in transform.row(k)] for k in range(transform.rows)])
+    expected, found = probe.value(points), candidate(points @ matrix.T)
+    finite = np.isfinite(expected)
+    close = np.isclose(found, expected, rtol=1e-7, atol=1e-9 * _median_size(expected))
+    return bool(np.mean(close[finite]) > 0.99)
+
+
+def _median_size(value: Floats) -> float:
+    finite = np.abs(value[np.isfinite(value)])
+    return float(np.median(finite)) if len(finite) else 0.0
+
+
+def with_linear_forms(tree: sympy.Expr, exact: bool) -> sympy.Expr:
+    """The tree with its linear parts collected; if its directions are decimals, with numbers of 16 digits.
+
+    A coefficient below 1e-14 of the largest of its form is then the rounding error of a direction, and is dropped.
+    """
+    collected = canonical(_collected(tree, exact))
+    return collected if exact else canonical(_collected(collected, exact))  # powers of decimals are long again
+
+
+def _collected(tree: sympy.Expr, exact: bool) -> sympy.Expr:
+    if polynomial_degree(tree) == 1:
+        form = sympy.expand(expanded_hermite(tree))
+        return form if exact else _rounded_form(form)
+    if isinstance(tree, sympy.Rational) and not exact and _has_many_digits(tree):
+        return _decimal(number(tree))
+    if not tree.args or not tree.free_symbols:
+        return tree
+    return tree.func(*[_collected(argument, exact) for argument in tree.args])
+
+
+def _rounded_form(form: sympy.Expr) -> sympy.Expr:
+    symbols = sorted(form.free_symbols, key=lambda symbol: symbol.name)
+    sizes = {symbol: float(values(form.coeff(symbol), {})) for symbol in symbols}
+    largest = max(abs(size) for size in sizes.values())
+    kept = [_decimal(size) * symbol for symbol, size in sizes.items() if abs(size) > 1e-14 * largest]
+    return sympy.Add(_decimal(float(values(form.subs(dict.fromkeys(symbols, 0)), {}))), *kept)
+
+
+def _decimal(x: float) -> sympy.Rational:
+    return sympy.Rational(f"{x:.15e}")
+
+
+def _has_many_digits(x: sympy.Expr) -> bool:
+    return isinstance(x, sympy.Rational) and len(str(x.q)) > 12
 
 
 def shortest_form(tree: sympy.Expr) -> sympy.Expr:
