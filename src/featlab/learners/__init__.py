@@ -15,6 +15,8 @@ _PUBLIC = {
     "Extragradient": "online",
     "GiantSteps": "giant",
     "ReusedBatch": "reuse",
+    "Readout": "readout",
+    "RandomFeatures": "readout",
 }
 
 __all__ = list(_PUBLIC)

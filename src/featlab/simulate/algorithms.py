@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from featlab.errors import InvalidParameter
 from featlab.learners.checks import positive_integer
 from featlab.learners.giant import GiantSteps
 from featlab.learners.online import Extragradient, OnlineSgd
+from featlab.learners.readout import Readout
 from featlab.learners.reuse import ReusedBatch
 from featlab.learners.students import TwoLayer
 from featlab.simulate.designs.choose import Demand
@@ -19,6 +20,7 @@ from featlab.simulate.extragradient import extragradient
 from featlab.simulate.giant import giant_steps
 from featlab.simulate.online import online_sgd
 from featlab.simulate.problem import Algorithm, Problem
+from featlab.simulate.readout import readout, readout_bytes
 from featlab.simulate.reuse import reused_batch
 
 _ALGORITHMS = {
@@ -41,18 +43,24 @@ class Schedule:
 
 def algorithm(problem: Problem) -> Algorithm:
     """The algorithm of a problem's learner."""
+    if isinstance(problem.learner, Readout):
+        first = problem.learner.first
+        return readout(problem, None if first is None else algorithm(replace(problem, learner=first)))
     return _ALGORITHMS[type(problem.learner)](problem)
 
 
 def check_learner(learner: Any) -> None:
     """Refuse what no algorithm is known for."""
-    if type(learner) not in _ALGORITHMS:
-        names = ", ".join(kind.__name__ for kind in _ALGORITHMS)
+    kinds = (*_ALGORITHMS, Readout)
+    if type(learner) not in kinds:
+        names = ", ".join(kind.__name__ for kind in kinds)
         raise InvalidParameter("learner", learner, f"one of the learners {names} of featlab.learners")
 
 
 def demand(learner: Any, student: TwoLayer, dim: int, rank: int, samples: int | None, dtype: Any) -> Demand:
     """What the learner asks of its design. `samples` is the size of a batch for GiantSteps and ReusedBatch."""
+    if isinstance(learner, Readout):
+        return _readout_demand(learner, student, dim, rank, samples, dtype)
     online = isinstance(learner, OnlineSgd | Extragradient)
     rows = learner.batch if online else positive_integer("samples", samples)
     return Demand(
@@ -66,12 +74,27 @@ def demand(learner: Any, student: TwoLayer, dim: int, rank: int, samples: int | 
     )
 
 
+def _readout_demand(
+    learner: Readout, student: TwoLayer, dim: int, rank: int, samples: int | None, dtype: Any
+) -> Demand:
+    """That of its first layer, of which a kept batch is read once more, and the memory of the fit."""
+    if learner.first is None:
+        first = Demand(dim, rank, student.width, rows=1, dtype=dtype)
+    else:
+        first = demand(learner.first, student, dim, rank, samples, dtype)
+    besides = readout_bytes(learner, student, dim, rank, first.rows, dtype)
+    return replace(first, uses=first.uses + (learner.data == "same"), besides=besides)
+
+
 def schedule(learner: Any, dim: int, samples: int | None, times: Sequence[float] | None) -> Schedule:
     """When to look at a run.
 
     One-pass learners: time is steps/d; `times` says when to look, or `samples` in all, at 40 log-spaced times.
     Learners of a few steps: time is the number of steps, all of them unless `times` names some.
+    Readouts: that of their first layer; random features have the one time 0.
     """
+    if isinstance(learner, Readout):
+        return _untrained(samples, times) if learner.first is None else schedule(learner.first, dim, samples, times)
     if isinstance(learner, GiantSteps | ReusedBatch):
         steps = _step_numbers(range(learner.steps + 1) if times is None else times, 1.0)
         if steps[-1] > learner.steps:
@@ -88,6 +111,14 @@ def schedule(learner: Any, dim: int, samples: int | None, times: Sequence[float]
     if last is not None and steps[-1] > last:
         raise InvalidParameter("times", times, f"times up to {last / dim}, for which there are samples")
     return Schedule(steps, float(dim))
+
+
+def _untrained(samples: int | None, times: Sequence[float] | None) -> Schedule:
+    if samples is not None:
+        raise InvalidParameter("samples", samples, "None: RandomFeatures states its own number of samples")
+    if times is not None and _step_numbers(times, 1.0) != (0,):
+        raise InvalidParameter("times", times, "None, or 0: random features are never trained")
+    return Schedule((0,), 1.0)
 
 
 def _step_numbers(times: Sequence[float], unit: float) -> tuple[int, ...]:

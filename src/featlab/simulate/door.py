@@ -48,7 +48,8 @@ def simulate(
 
     Args:
         target: a `Target`, or its text.
-        learner: `OnlineSgd`, `Extragradient`, `GiantSteps` or `ReusedBatch`.
+        learner: `OnlineSgd`, `Extragradient`, `GiantSteps`, `ReusedBatch`; a `Readout` after one of them; or
+            `RandomFeatures`. The risk of the last two is that of the fitted network, and `ridge` says what it took.
         dim: the dimension d of the inputs, any whole number of at least the target's rank.
         samples: one-pass learners: samples in all. GiantSteps, ReusedBatch: samples in a batch.
         times: when to look. One-pass learners: in units of d steps. Else: numbers of steps.
@@ -82,7 +83,8 @@ def simulate(
     with jax.enable_x64(True) if dtype == "float64" else nullcontext():
         choice = choose(wanted, design, memory)
         problem = Problem(target, student, learner, choice.design)
-        names = check_names(observe, algorithm(problem).informs)
+        steps = algorithm(problem)
+        names = check_names(observe, steps.informs, steps.fit is not None)
         keys = jax.vmap(lambda seed: fold(root_key(key), seed))(np.asarray(numbers, np.uint32))
         show = sys.stderr.isatty() if progress is None else progress
         runs = run(problem, plan, names, keys, choice.seeds_at_once, show)

@@ -32,7 +32,7 @@ def start_network(key: Array, problem: Problem) -> Network:
         weights = rows * (student.norm / problem.design.dim**0.5)
     else:
         weights = rescale(rows, student.norm)
-    network = Network(weights, _biases(named(key, "biases"), problem), _second(named(key, "second"), problem))
+    network = Network(weights, draw_biases(named(key, "biases"), problem), _second(named(key, "second"), problem))
     if student.paired:
         network = Network(
             jnp.tile(network.weights, (2, 1)),
@@ -62,7 +62,8 @@ def rescale(rows: Array, norm: float) -> Array:
     return rows * (norm / jnp.sqrt(jnp.sum(rows**2, axis=1, keepdims=True)))
 
 
-def _biases(key: Array, problem: Problem) -> Array:
+def draw_biases(key: Array, problem: Problem) -> Array:
+    """The biases of the neurons drawn at the start."""
     student, shape, dtype = problem.student, (problem.student.distinct,), problem.design.dtype
     if student.biases == "gaussian":
         return student.bias_scale * normal(key, shape, dtype)

@@ -30,20 +30,24 @@ QUANTITIES: dict[str, tuple[tuple[str, ...], str]] = {
     "subspace": (("component",), "singular values of the matrix of cosines, over sqrt(p)"),
     "risk": ((), "E[(y - f)^2] on fresh samples, label noise included"),
     "risk_error": ((), "standard error of the risk, from its finite number of fresh fields"),
+    "ridge": ((), "lambda of the fitted second layer"),
     "gradient_cosine": (("neuron", "direction"), "cosine of the last gradient of each neuron with each direction"),
     "weights": (("neuron", "axis"), "W in the coordinates of the design"),
 }
+# What comes with "risk": its error, and for a fitted second layer what it was fitted with.
+_WITH_RISK = ("risk_error", "ridge")
 DEFAULT = ("overlap", "norm", "cosine", "subspace", "risk")
 
 
-def check_names(names: Iterable[str], informs: bool) -> tuple[str, ...]:
-    """The names in order, once each, "risk" followed by its error; unknown ones are refused."""
-    allowed = [name for name in QUANTITIES if name != "risk_error" and (informs or name != "gradient_cosine")]
+def check_names(names: Iterable[str], informs: bool, fits: bool = False) -> tuple[str, ...]:
+    """The names in order, once each, "risk" followed by what comes with it; unknown ones are refused."""
+    allowed = [name for name in QUANTITIES if name not in _WITH_RISK and (informs or name != "gradient_cosine")]
+    risk_names = ["risk", *_WITH_RISK] if fits else ["risk", "risk_error"]
     chosen: list[str] = []
     for name in dict.fromkeys([names] if isinstance(names, str) else names):
         if name not in allowed:
             raise InvalidParameter("observe", name, "names among " + ", ".join(allowed))
-        chosen += [name, "risk_error"] if name == "risk" else [name]
+        chosen += risk_names if name == "risk" else [name]
     return tuple(chosen)
 
 

@@ -40,6 +40,7 @@ class Algorithm(NamedTuple):
         step: State, one slice of that, the number of the step -> State, Info.
         block: how many steps one `draw` serves.
         informs: whether Info is worth keeping at observed times (few, heavy steps).
+        fit: State, key -> "risk", "risk_error", "ridge" of a readout fitted at an observed time, in float64; or None.
     """
 
     init: Callable[[Array], Any]
@@ -47,6 +48,7 @@ class Algorithm(NamedTuple):
     step: Callable[[Any, Any, Array], tuple[Any, Any]]
     block: int = 1
     informs: bool = False
+    fit: Callable[[Any, Array], dict[str, Array]] | None = None
 
 
 def label_noise(problem: Problem, key: Array, shape: tuple[int, ...]) -> Array:

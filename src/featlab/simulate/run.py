@@ -22,6 +22,7 @@ from featlab.simulate.algorithms import Schedule, algorithm
 from featlab.simulate.observe import observe
 from featlab.simulate.problem import Algorithm, Problem
 from featlab.simulate.random import fold, named
+from featlab.targets.evaluate import double_precision
 
 # A row of W longer than this counts as diverged: no student of norm about 1 comes back from there.
 DIVERGED_NORM = 1e6
@@ -79,7 +80,7 @@ def _run_group(problem: Problem, plan: Schedule, names: tuple[str, ...], keys: A
                     carry = jax.block_until_ready(advance(problem, carry, keys, done, upto))
                 advance_bar(upto - done)
                 done = upto
-            looks.append({name: np.array(value) for name, value in look(problem, names, carry, keys).items()})
+            looks.append({name: np.array(value) for name, value in _seen(problem, names, carry, keys).items()})
             diverged = np.array(carry.diverged)
     except KeyboardInterrupt:
         if not looks:
@@ -126,6 +127,29 @@ def advance(problem: Problem, carry: Carry, keys: Array, begin: int | Array, sto
 
     begin = jnp.asarray(begin, jnp.int32)
     return lax.while_loop(lambda at: at[0] < stop, one_block, (begin, carry))[1]
+
+
+def _seen(problem: Problem, names: tuple[str, ...], carry: Carry, keys: Array) -> dict[str, Array]:
+    """The asked quantities; those of a fitted second layer, if there is one, are computed in float64."""
+    if algorithm(problem).fit is None or "risk" not in names:
+        return look(problem, names, carry, keys)
+    with double_precision():
+        fitted = look_fitted(problem, carry, keys)
+    return look(problem, tuple(name for name in names if name not in fitted), carry, keys) | fitted
+
+
+@partial(jax.jit, static_argnames=("problem",))
+def look_fitted(problem: Problem, carry: Carry, keys: Array) -> dict[str, Array]:
+    """What is known of a second layer fitted to every seed; NaN for those that have diverged. One seed at a time."""
+    fit = algorithm(problem).fit
+    assert fit is not None
+
+    def one_seed(seed: tuple[Any, Array, Array]) -> dict[str, Array]:
+        state, diverged, key = seed
+        values = fit(state, named(key, "observe"))
+        return jax.tree.map(lambda value: jnp.where(diverged < 0, value, jnp.nan), values)
+
+    return lax.map(one_seed, (carry.state, carry.diverged, keys))
 
 
 @partial(jax.jit, static_argnames=("problem", "names"))

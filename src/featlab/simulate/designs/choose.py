@@ -44,6 +44,7 @@ class Demand:
         dim, known, width, rows, dtype: as in `Design`.
         uses: how often a batch is read (1: fresh batches).
         normed: whether |x|^2 is asked for.
+        besides: bytes that the run needs besides its design, once for all seeds.
     """
 
     dim: int
@@ -53,6 +54,7 @@ class Demand:
     uses: int = 1
     normed: bool = False
     dtype: Any = np.float32
+    besides: int = 0
 
 
 @dataclass(frozen=True)
@@ -74,13 +76,13 @@ def choose(demand: Demand, kind: str = "auto", memory: int | None = None) -> Cho
     """
     if kind not in KINDS:
         raise InvalidParameter("design", kind, "one of " + ", ".join(map(repr, KINDS)))
-    available = available_bytes() if memory is None else memory
+    available = (available_bytes() if memory is None else memory) - demand.besides
     possible = _possible(demand) if kind == "auto" else [(kind, _MAKERS[kind](demand))]
     fitting = [pair for pair in possible if pair[1].bytes_per_seed() <= available]
     kind, design = fitting[0] if fitting else possible[-1]
     needed = design.bytes_per_seed()
     if needed > available:
-        raise DoesNotFit(needed, available, kind)
+        raise DoesNotFit(needed + demand.besides, available + demand.besides, kind)
     return Choice(design, kind, needed, max(1, available // needed))
 
 
