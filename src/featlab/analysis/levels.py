@@ -22,8 +22,8 @@ SURE, DOUBT = 80.0, 8.0
 # "Absent" means something only if a relative signal of this size would have been seen.
 RESOLUTION = 1e-2
 _NEARLY_AS_SURE = 1e-3
-# No relative number is believed beyond this: sums over 10^5 points round at 1e-13, subspaces add their own.
-ROUNDING = 1e-11
+# No relative number is believed beyond this: sums over 10^5 points round at 1e-14 or so.
+ROUNDING = 1e-12
 _CHUNK = 16_384
 
 

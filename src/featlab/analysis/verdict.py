@@ -91,15 +91,14 @@ def analyse(target: Target) -> Analysis:
         stairs = _climb(target, grids, search, stairs)
     giant, leap, grand = stairs
     information_exponent = leap.stages[0].exponent if leap.stages else None
-    energies = hermite_energies(
-        grids, max(_DEGREES[target.rank], information_exponent or 0, min(target.degree or 0, 12))
-    )
+    degrees = max(_DEGREES[target.rank], information_exponent or 0, min(target.degree or 0, 12))
+    energies = hermite_energies(grids, degrees)
     return Analysis(
         target=target,
         energies=energies,
         information_exponent=information_exponent,
         leap=leap.exponent,
-        coordinate_leap=coordinate_leap(energies.monomials(), target.rank),
+        coordinate_leap=coordinate_leap(energies.monomials(), target.rank) if leap.complete else None,
         generative_exponent=grand.exponent,
         verdict=_verdict(grand),
         alpha_c=grand.stages[0].alpha if grand.stages else None,
@@ -143,8 +142,12 @@ def _climb(target: Target, grids: GridPair, search: int, before: _Stairs | None 
 
 
 def _doubts(stairs: _Stairs) -> tuple[str, ...]:
-    by_name = {"giant steps": stairs.giant, "leap": stairs.leap, "grand staircase": stairs.grand}
-    return tuple(f"{name}: {doubt}" for name, stair in by_name.items() for doubt in dict.fromkeys(stair.doubts))
+    by_name = {
+        "giant steps": stairs.giant.doubts,
+        "leap": stairs.leap.doubts,
+        "grand staircase": stairs.grand.doubts,
+    }
+    return tuple(f"{name}: {doubt}" for name, doubts in by_name.items() for doubt in dict.fromkeys(doubts))
 
 
 def _verdict(grand: Staircase[GrandStage]) -> Verdict:
