@@ -132,4 +132,6 @@ def _sum(part: Callable[[Array], Any], chunks: int) -> Any:
     def add(index: Array, total: Any) -> Any:
         return jax.tree.map(jnp.add, total, part(index))
 
-    return lax.fori_loop(1, chunks, add, part(jnp.int32(0)))
+    shapes = jax.eval_shape(part, jnp.int32(0))
+    zero = jax.tree.map(lambda shape: jnp.zeros(shape.shape, shape.dtype), shapes)
+    return lax.fori_loop(0, chunks, add, zero)

@@ -24,7 +24,6 @@ from jax import Array, lax
 
 from featlab.errors import InvalidParameter
 from featlab.simulate.designs.chunks import chunk_count, chunk_size, within
-from featlab.simulate.designs.gram import precondition, square_root, whitened_gram
 from featlab.simulate.designs.protocol import Rule
 from featlab.simulate.linalg import lower_triangle, off, product, split
 from featlab.simulate.random import bartlett, fold, named, normal
@@ -111,10 +110,8 @@ class FreshVirtual(_Framed):
         """The next `block` batches."""
         count = self.block
         coordinates = normal(named(key, "coordinates"), (count, self.rows, self.base), self.dtype)
-        return FreshBatch(coordinates, self._factor(key, (count,)))
-
-    def _factor(self, key: Array, batch: tuple[int, ...]) -> Array:
-        return bartlett(named(key, "factor"), self.new, float(self.dim - self.base), batch, self.dtype)
+        factor = bartlett(named(key, "factor"), self.new, float(self.dim - self.base), (count,), self.dtype)
+        return FreshBatch(coordinates, factor)
 
     def target_fields(self, batch: FreshBatch) -> tuple[Array, FreshBatch]:
         """The coordinates on the known axes."""
@@ -136,29 +133,27 @@ class FreshVirtual(_Framed):
         return jnp.sum(batch.coordinates**2, axis=1) + jnp.sum(batch.factor**2, axis=1)
 
     def sweep(self, key: Array, weights: Array, rule: Rule) -> Array:
-        """D^T X over a fresh batch of any size: chunks only add to D^T G and to a Gram matrix of D."""
+        """D^T X over a fresh batch of any size: chunks only add to D^T G and to the triangular factor of D.
+
+        The factor grows by QR, never through D^T D: mirror-image neurons have D_1 = -D_2 up to small differences, which
+        would drown in the rounding of a Gram matrix.
+        """
         chunks, size = chunk_count(self.rows, self.base), chunk_size(self.rows, self.base)
         rule_key, chunk_key = named(key, "rule"), named(key, "coordinates")
 
-        def visit(index: int | Array) -> tuple[Array, Array]:
+        def add(carry: tuple[_Sum, Array], index: Array) -> tuple[tuple[_Sum, Array], None]:
+            pull, root = carry
             coordinates = normal(fold(chunk_key, index), (size, self.base), self.dtype)
             fields = product(coordinates, weights[:, : self.base].T)
             duals = rule(coordinates[:, : self.known], fields, fold(rule_key, index))
-            return coordinates, within(duals, jnp.asarray(index), self.rows)
+            duals = within(duals, index, self.rows)
+            return (pull.add(product(duals.T, coordinates)), lower_triangle(jnp.hstack([root, duals.T]))), None
 
-        if chunks == 1:
-            coordinates, duals = visit(0)
-            return self.backward(FreshBatch(coordinates, self._factor(key, ())), duals)[0]
-        conditioner = precondition(visit(0)[1])
-
-        def add(sums: tuple[_Sum, _Sum], index: Array) -> tuple[tuple[_Sum, _Sum], None]:
-            coordinates, duals = visit(index)
-            pull, gram = sums
-            return (pull.add(product(duals.T, coordinates)), gram.add(whitened_gram(conditioner, duals))), None
-
-        zero = _Sum.zero((self.width, self.base), self.dtype), _Sum.zero((self.width, self.width), self.dtype)
-        (pull, gram), _ = lax.scan(add, zero, jnp.arange(chunks))
-        return jnp.hstack([pull.value, product(square_root(conditioner, gram.value), self._factor(key, ()))])
+        empty = jnp.zeros((self.width, self.width), self.dtype)
+        zero = _Sum.zero((self.width, self.base), self.dtype), empty
+        (pull, root), _ = lax.scan(add, zero, jnp.arange(chunks))
+        factor = bartlett(named(key, "factor"), self.new, float(self.dim - self.base), dtype=self.dtype)
+        return jnp.hstack([pull.value, product(root[:, : self.new], factor)])  # D has rank `new` at most
 
     def bytes_per_seed(self) -> int:
         """A block, or a chunk of a large batch, and the weights and fields."""
