@@ -1,0 +1,167 @@
+"""What the benchmarks have in common: problems without a parser, timing apart from compilation, tables, records.
+
+Only NumPy, SciPy and JAX are needed, so that the same script runs on a bare GPU machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from featlab.learners import TwoLayer
+from featlab.simulate.algorithms import demand
+from featlab.simulate.designs.choose import choose
+from featlab.simulate.problem import Problem
+from featlab.simulate.random import fold, root_key
+from featlab.simulate.run import advance, start
+
+RESULTS = Path(__file__).parent / "results"
+
+
+@dataclass(frozen=True)
+class Cubic:
+    """He3(h1), with what a simulation asks of a target: the parser and SymPy are not what is measured here."""
+
+    rank: int = 1
+    hidden: int = 0
+    noise: float = 0.0
+
+    @staticmethod
+    def link_jax(fields: jax.Array) -> jax.Array:
+        """h1^3 - 3 h1."""
+        return fields[..., 0] ** 3 - 3 * fields[..., 0]
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of the best repetition, and of compilation (None where nothing is compiled)."""
+
+    seconds: float
+    compile_seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table: what was run, the number that matters, its goal, and how long it took."""
+
+    case: str
+    setting: str
+    value: float
+    unit: str
+    timing: Timing | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+
+    @property
+    def verdict(self) -> str:
+        """Whether the goal was met; empty without one."""
+        if self.at_least is None and self.at_most is None:
+            return ""
+        low = self.at_least is not None and self.value < self.at_least
+        high = self.at_most is not None and self.value > self.at_most
+        return "MISSED" if low or high else "met"
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """As text: case, setting, seconds, compilation, result, goal, verdict."""
+        seconds, compiling, goal = "", "", ""
+        if self.timing is not None:
+            seconds = f"{self.timing.seconds:.4g}"
+            compiling = "" if self.timing.compile_seconds is None else f"{self.timing.compile_seconds:.2f}"
+        if self.at_least is not None:
+            goal = f">= {self.at_least:g}"
+        if self.at_most is not None:
+            goal = f"<= {self.at_most:g}"
+        return self.case, self.setting, seconds, compiling, f"{self.value:.4g} {self.unit}", goal, self.verdict
+
+
+def problem(learner: Any, *, dim: int, width: int, kind: str, samples: int | None = None) -> Problem:
+    """He3 and a relu student on the design of that kind."""
+    student = TwoLayer(width)
+    wanted = demand(learner, student, dim, Cubic.rank, samples, np.dtype(np.float32))
+    return Problem(Cubic(), student, learner, choose(wanted, kind).design)  # type: ignore[arg-type]
+
+
+def time_run(task: Problem, steps: int, seeds: int, repeats: int, *, from_start: bool = True) -> Timing:
+    """A run of `steps` steps, the start included or not, `seeds` side by side; compiled before it is timed."""
+    keys = jax.vmap(lambda seed: fold(root_key(0), seed))(np.arange(seeds, dtype=np.uint32))
+    begin = perf_counter()
+    first = start.lower(task, keys).compile()
+    carry = jax.block_until_ready(first(keys))
+    onward = advance.lower(task, carry, keys, 0, steps).compile()
+    compiling = perf_counter() - begin
+    del carry  # its buffers would stay beside those of the run
+
+    def once() -> float:
+        begin = perf_counter()
+        carry = first(keys)
+        if not from_start:
+            jax.block_until_ready(carry)
+            begin = perf_counter()
+        carry = jax.block_until_ready(onward(carry, keys, 0, steps))
+        seconds = perf_counter() - begin
+        weights = np.asarray(carry.state.network.weights[0, :, :1])
+        if not np.all(np.isfinite(weights)) or np.any(np.asarray(carry.diverged) >= 0):
+            raise RuntimeError(f"the run diverged, so its time means nothing: {task}")
+        return seconds
+
+    return Timing(min(once() for _ in range(repeats)), compiling)
+
+
+def time_best(action: Callable[[], Any], repeats: int) -> Timing:
+    """The best of several calls."""
+
+    def once() -> float:
+        begin = perf_counter()
+        action()
+        return perf_counter() - begin
+
+    return Timing(min(once() for _ in range(repeats)))
+
+
+def copy_bandwidth(megabytes: int) -> float:
+    """Bytes per second, read and written, of a plain copy on the device that JAX uses."""
+    source = jnp.ones(megabytes * 2**18, jnp.float32)
+    copy = jax.jit(lambda x: x + 1)
+    jax.block_until_ready(copy(source))
+    return 2 * source.nbytes / time_best(lambda: jax.block_until_ready(copy(source)), 5).seconds
+
+
+def machine() -> dict[str, Any]:
+    """Where the numbers were measured, and how busy it was: another process on the same cores slows everything."""
+    return {
+        "device": jax.devices()[0].device_kind,
+        "platform": jax.devices()[0].platform,
+        "cores": os.cpu_count(),
+        "load_average": os.getloadavg()[0],
+        "python": platform.python_version(),
+        "jax": jax.__version__,
+        "numpy": np.__version__,
+    }
+
+
+def show(rows: Iterable[Row]) -> str:
+    """The rows as an aligned table."""
+    header = ("case", "setting", "seconds", "compile", "result", "goal", "")
+    lines = [header, *(row.cells for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    padded = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+    return "\n".join([padded[0], "-" * max(map(len, padded)), *padded[1:]])
+
+
+def save(path: Path, where: dict[str, Any], rows: Iterable[Row]) -> None:
+    """The rows as JSON, with the machine they were measured on."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    record = {"machine": where, "rows": [{**asdict(row), "verdict": row.verdict} for row in rows]}
+    path.write_text(json.dumps(record, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
