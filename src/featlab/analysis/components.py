@@ -30,7 +30,7 @@ def reducing_subspaces(matrices: Floats, error: float) -> tuple[list[Floats], fl
     scale = np.sqrt(len(matrices))
     vanishing = values <= max(10 * error, _GAP) * scale
     commuting = right[vanishing]
-    tilt = error * scale / values[~vanishing].min() if not vanishing.all() else 0.0
+    tilt = 0.0 if vanishing.all() else float(error * scale / values[~vanishing].min())
     generic = np.random.default_rng(3).standard_normal(len(commuting)) @ commuting
     eigenvalues, vectors = np.linalg.eigh(np.tensordot(generic, basis, axes=1))
     breaks = np.nonzero(np.diff(eigenvalues) > 1e-4 * max(1e-12, np.ptp(eigenvalues)))[0] + 1

@@ -21,7 +21,7 @@ from featlab.targets import Target
 # Points of a fine rule by the dimension of the link's fields; each refinement multiplies it.
 _BUDGET = {1: 400, 2: 20_000, 3: 120_000, 4: 240_000}
 _MOST_POINTS = 800_000
-_REFINEMENT = 6
+_REFINEMENT = 4
 _MAX_NODES = 64
 # Nodes of the coarse rule over those of the fine one: far enough apart that their difference overestimates the fine
 # error.
@@ -64,7 +64,7 @@ class GridPair:
 
 
 def build_grids(target: Target, refinement: int = 0) -> GridPair:
-    """Fine and coarse grids of a target; a refinement has six times the points.
+    """Fine and coarse grids of a target; a refinement has four times the points.
 
     A target with curved or tilted kinks is refined in polar coordinates: rays cross most such surfaces transversally,
     where lines along the axes are somewhere tangent to them.

@@ -19,7 +19,7 @@ from featlab.gaussian.hermite import Floats, Integers
 # Labels with at most so many different values are discrete; their indicators are then the test functions.
 MOST_DISCRETE_LABELS = 12
 _WAVES = 16
-_POWERS = 2
+_POWERS = 4
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def correlation_probes(known_dimension: int) -> Probes:
 def label_probes(grid: Grid, known_dimension: int) -> Probes:
     """Functions of the label and of x: what statistical queries and methods that transform the label can see.
 
-    Discrete labels: the indicator of each value times cos(a.x + b). Otherwise Y^p cos(a.x + b) for p = 1, 2, which are
+    Discrete labels: the indicator of each value times cos(a.x + b). Otherwise Y^p cos(a.x + b) for p = 1..4, which are
     exact for polynomials, and cos(c t(Y) + a.x + b) with the bounded t(Y) = 2 arctan((Y - E[Y]) / sd(Y)).
     """
     levels = discrete_levels(grid)
