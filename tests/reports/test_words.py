@@ -33,7 +33,7 @@ SENTENCES = {
         "HARD: h1 can be found from n = O(d) samples at any ratio n/d > 0 (critical ratio 0), but no known efficient "
         "method then finds h2 from so few; statistical-query and low-degree methods need at least about d^2."
     ),
-    "1e-9*h1 + He2(h1)": (
+    "3e-11*h1 + He2(h1)": (
         "UNDECIDED: the next stage could not be decided numerically, so nothing is claimed of the whole target."
     ),
 }
@@ -90,11 +90,11 @@ def test_a_staircase_says_how_it_ends(explained: Explained) -> None:
     assert leap.rows == (("order 1", "h1"), ("order 2", "h2"))
     assert grand.rows == (("TRIVIAL at any n/d", "h1"), ("EASY above n/d >= 0.5", "h2"))
     assert grand.kinds == ("trivial", "easy")
-    for climb in climbs(explained("1e-9*h1 + He2(h1)").analysis):
+    for climb in climbs(explained("3e-11*h1 + He2(h1)").analysis):
         assert climb.rows == (("undecided", "see the doubt"),)
     assert climbs(explained("He3(h1)").analysis)[0].rows == (("nothing is found", ""),)
 
 
 def test_an_open_cost_is_no_theorem(explained: Explained) -> None:
-    assert status_text(explained("1e-9*h1 + He2(h1)").analysis.sample_cost["one_pass_sgd"]) == "-"
+    assert status_text(explained("3e-11*h1 + He2(h1)").analysis.sample_cost["one_pass_sgd"]) == "-"
     assert status_text(explained("He3(h1)").analysis.sample_cost["one_pass_sgd"]) == "theorem"
