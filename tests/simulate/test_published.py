@@ -71,8 +71,8 @@ def test_one_giant_step_has_the_closed_form_overlap(dim):
 
 
 def test_giant_steps_climb_a_staircase():
-    """h1 + He2(h1) + h2 - He2(h2), d = 10^4, n = 4d, p = 64, Gaussian a: the second singular value of the cosines is .009
-    after the first step and .171 +- .020 after the second (prototype, 3 seeds); with equal links it stays below .02."""
+    """h1 + He2(h1) + h2 - He2(h2), d = 10^4, n = 4d, p = 64, Gaussian a: the second singular value of the cosines is
+    .009 after the first step and .171 +- .020 after the second (prototype, 3 seeds); with equal links it stays low."""
     student = TwoLayer(64, "relu", "gaussian")
     words = {
         "dim": 10**4,

@@ -1,8 +1,8 @@
 """Step sizes: a number, or a law in the dimension.
 
-Convention, the same for every learner: steps are *per neuron*. The student is (1/p) sum_i a_i sigma(<w_i, x> + b_i)
-and one step with step size gamma is w_i <- w_i - gamma p (d loss / d w_i), so that the factor 1/p of the network
-cancels and gamma means the same thing at every width.
+Convention, the same for every learner: steps are *per neuron*. The student is (1/p) sum_i a_i sigma(<w_i, x>
++ b_i) and one step with step size gamma is w_i <- w_i - gamma p (d loss / d w_i), so that the factor 1/p of
+the network cancels and gamma means the same thing at every width.
 """
 
 from __future__ import annotations
