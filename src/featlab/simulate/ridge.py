@@ -51,17 +51,46 @@ class Columns(NamedTuple):
     labels: Array
 
 
+class Path(NamedTuple):
+    """Fits at every ridge of the grid (L,): a or C y, (p or n, L), and the mean squared leave-one-out errors (L,)."""
+
+    ridges: Array
+    solutions: Array
+    errors: Array
+
+    def best(self) -> tuple[Array, Array]:
+        """The solution with the smallest error, and its ridge."""
+        index = jnp.argmin(self.errors)
+        return self.solutions[:, index], self.ridges[index]
+
+
 def fit_primal(rows: Rows, ridge: float | str) -> Fit:
     """The fit from p x p matrices; leave-one-out reads the samples a second time."""
+    if ridge == LEAVE_ONE_OUT:
+        return Fit(*path_primal(rows).best())
+    gram, moment = _moments(rows)
+    used = _within_reach(ridge, gram)
+    return Fit(cho_solve(cho_factor(_shifted(gram, used)), moment)[:, 0], used)
 
-    def moments(index: Array) -> tuple[Array, Array]:
-        features, labels = rows.visit(index)
-        return product(features.T, features), product(features.T, labels[:, None])
 
-    gram, moment = (total / rows.total for total in _sum(moments, rows.chunks))
-    if ridge != LEAVE_ONE_OUT:
-        used = _within_reach(ridge, gram)
-        return Fit(cho_solve(cho_factor(_shifted(gram, used)), moment)[:, 0], used)
+def fit_dual(columns: Columns, ridge: float | str) -> Fit:
+    """The fit from n x n matrices."""
+    if ridge == LEAVE_ONE_OUT:
+        weights, used = path_dual(columns).best()
+    else:
+        kernel = _kernel(columns)
+        used = _within_reach(ridge, kernel)
+        weights = cho_solve(cho_factor(_shifted(kernel, used)), columns.labels)
+
+    def part(index: Array) -> Array:
+        return product(columns.visit(index).T, weights[:, None])[:, 0] / len(weights)
+
+    return Fit(lax.map(part, jnp.arange(columns.chunks)).reshape(-1)[: columns.total], used)
+
+
+def path_primal(rows: Rows) -> Path:
+    """The coefficients a at every ridge of the grid, with their leave-one-out errors."""
+    gram, moment = _moments(rows)
     values, vectors = _eigen(gram)
     grid = _grid(gram)
     shrinkage = 1 / (values[:, None] + grid)
@@ -73,39 +102,39 @@ def fit_primal(rows: Rows, ridge: float | str) -> Fit:
         leverage = product(along**2, shrinkage) / rows.total
         return jnp.sum(((labels[:, None] - product(along, turned)) / (1 - leverage)) ** 2, axis=0)
 
-    best = jnp.argmin(_sum(squares, rows.chunks))
-    return Fit(product(vectors, turned[:, best][:, None])[:, 0], grid[best])
+    return Path(grid, product(vectors, turned), _sum(squares, rows.chunks) / rows.total)
 
 
-def fit_dual(columns: Columns, ridge: float | str) -> Fit:
-    """The fit from n x n matrices."""
-    samples, labels = len(columns.labels), columns.labels
-
-    def kernel_part(index: Array) -> Array:
-        features = columns.visit(index)
-        return product(features, features.T)
-
-    kernel = _sum(kernel_part, columns.chunks) / samples
-    if ridge != LEAVE_ONE_OUT:
-        used = _within_reach(ridge, kernel)
-        weights = cho_solve(cho_factor(_shifted(kernel, used)), labels)
-    else:
-        used, weights = _best_weights(kernel, labels)
-    parts = lax.map(
-        lambda index: product(columns.visit(index).T, weights[:, None]) / samples, jnp.arange(columns.chunks)
-    )
-    return Fit(parts.reshape(-1)[: columns.total], used)
-
-
-def _best_weights(kernel: Array, labels: Array) -> tuple[Array, Array]:
-    """The lambda with the smallest leave-one-out error, and C y there."""
+def path_dual(columns: Columns) -> Path:
+    """C y at every ridge of the grid, with their leave-one-out errors."""
+    kernel = _kernel(columns)
     values, vectors = _eigen(kernel)
     grid = _grid(kernel)
     inverse = 1 / (values[:, None] + grid)
-    weights = product(vectors, inverse * product(vectors.T, labels[:, None]))
+    weights = product(vectors, inverse * product(vectors.T, columns.labels[:, None]))
     missed = weights / product(vectors**2, inverse)
-    best = jnp.argmin(jnp.sum(missed**2, axis=0))
-    return grid[best], weights[:, best]
+    return Path(grid, weights, jnp.mean(missed**2, axis=0))
+
+
+def _moments(rows: Rows) -> tuple[Array, Array]:
+    """Phi^T Phi / n (p, p) and Phi^T y / n (p, 1)."""
+
+    def part(index: Array) -> tuple[Array, Array]:
+        features, labels = rows.visit(index)
+        return product(features.T, features), product(features.T, labels[:, None])
+
+    gram, moment = _sum(part, rows.chunks)
+    return gram / rows.total, moment / rows.total
+
+
+def _kernel(columns: Columns) -> Array:
+    """Phi Phi^T / n (n, n)."""
+
+    def part(index: Array) -> Array:
+        features = columns.visit(index)
+        return product(features, features.T)
+
+    return _sum(part, columns.chunks) / len(columns.labels)
 
 
 def _grid(gram: Array) -> Array:
