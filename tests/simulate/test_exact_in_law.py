@@ -54,7 +54,7 @@ CASES = {
         50,
         (1, 2),
     ),
-    "reuse": (TARGET, ReusedBatch(3, 1.0), TANH2, 30, 60, (1, 2, 3)),
+    "reuse": (TARGET, ReusedBatch(6, 0.3), TwoLayer(2, "relu", "alternating"), 30, 24, (1, 3, 6)),
     "reuse two steps a batch": (
         ONE,
         ReusedBatch(4, 0.5, steps_per_batch=2, constraint="projected"),
@@ -113,10 +113,10 @@ def test_law_of_a_giant_batch_in_many_chunks(monkeypatch):
 
 @pytest.mark.parametrize(("name", "dim"), [("reuse", 31), ("giant paired", 23), ("extragradient one sample", 21)])
 def test_control_wrong_degrees_of_freedom_are_refused(monkeypatch, name, dim):
-    """Forgetting that the known axes take their share of d: chi^2 with 8 degrees of freedom too many."""
+    """Forgetting that the known axes take their share of d: chi^2 with 12 degrees of freedom too many."""
 
     def wrong(key, size, degrees, *args, **kwargs):
-        return bartlett(key, size, degrees + 8, *args, **kwargs)
+        return bartlett(key, size, degrees + 12, *args, **kwargs)
 
     monkeypatch.setattr(virtual, "bartlett", wrong)
     monkeypatch.setitem(CASES, "wrong", (*CASES[name][:3], dim, *CASES[name][4:]))
@@ -133,5 +133,5 @@ def test_control_missing_projection_is_refused(monkeypatch):
 def test_control_fresh_batches_are_told_from_a_reused_one():
     """The comparison sees whether the second step reads the first step's batch."""
     goal, _, student, dim, samples, looks = CASES["reuse"]
-    fresh = Reference(goal, ReusedBatch(3, 1.0, steps_per_batch=1), student, dim, samples, looks)
+    fresh = Reference(goal, ReusedBatch(6, 0.3, steps_per_batch=1), student, dim, samples, looks)
     assert smallest_level(simulated("reuse", "virtual"), fresh) < LEVEL
