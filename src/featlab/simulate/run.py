@@ -99,34 +99,50 @@ def _run_group(problem: Problem, plan: Schedule, names: tuple[str, ...], keys: A
 def start(problem: Problem, keys: Array) -> Carry:
     """Every seed at its start."""
     steps = algorithm(problem)
-    state = jax.vmap(lambda key: steps.init(named(key, "start")))(keys)
-    info = None
-    if steps.informs:
-        shapes = jax.eval_shape(jax.vmap(partial(_first_info, steps)), state, keys)
-        info = jax.tree.map(lambda shape: jnp.full(shape.shape, jnp.nan, shape.dtype), shapes)
-    return Carry(state, info, jnp.full(len(keys), -1, jnp.int32))
+
+    def begin(key: Array) -> Carry:
+        state, info = steps.init(named(key, "start")), None
+        if steps.informs:
+            shapes = jax.eval_shape(partial(_first_info, steps), state, key)
+            info = jax.tree.map(lambda shape: jnp.full(shape.shape, jnp.nan, shape.dtype), shapes)
+        return Carry(state, info, jnp.int32(-1))
+
+    return _grouped(begin(keys[0])) if len(keys) == 1 else jax.vmap(begin)(keys)
 
 
 @partial(jax.jit, static_argnames=("problem",), donate_argnames=("carry",))
 def advance(problem: Problem, carry: Carry, keys: Array, begin: int | Array, stop: int | Array) -> Carry:
     """Every seed from step `begin` to step `stop`; `block` steps' worth of random numbers are drawn at a time."""
+    begin = jnp.asarray(begin, jnp.int32)
+    if len(keys) > 1:
+        return _advance(problem, jax.vmap, carry, keys, begin, stop)
+    # A single seed is not mapped over: under `vmap` an update of a table in place becomes a copy of the table.
+    alone = jax.tree.map(lambda part: part[0], carry)
+    return _grouped(_advance(problem, lambda function, out_axes=0: function, alone, keys[0], begin, stop))
+
+
+def _advance(problem: Problem, over_seeds: Any, carry: Carry, keys: Array, begin: Array, stop: int | Array) -> Carry:
     steps = algorithm(problem)
-    stream = jax.vmap(lambda key: named(key, "steps"))(keys)
+    stream = over_seeds(lambda key: named(key, "steps"))(keys)
 
     def one_block(at: tuple[Array, Carry]) -> tuple[Array, Carry]:
         number, carry = at
         index = number // steps.block
-        fresh = jax.vmap(lambda key: steps.draw(fold(key, index)), out_axes=1)(stream)
+        fresh = over_seeds(lambda key: steps.draw(fold(key, index)), out_axes=1)(stream)
 
         def one_step(number: Array, carry: Carry) -> Carry:
             now = jax.tree.map(lambda part: part[number - index * steps.block], fresh)
-            return jax.vmap(partial(_guarded, steps), in_axes=(0, 0, None))(carry, now, number)
+            return over_seeds(lambda carry, now: _guarded(steps, carry, now, number))(carry, now)
 
         end = jnp.minimum(stop, (index + 1) * steps.block)
         return end, lax.fori_loop(number, end, one_step, carry)
 
-    begin = jnp.asarray(begin, jnp.int32)
     return lax.while_loop(lambda at: at[0] < stop, one_block, (begin, carry))[1]
+
+
+def _grouped(seed: Any) -> Any:
+    """A group of one seed."""
+    return jax.tree.map(lambda part: part[None], seed)
 
 
 def _seen(problem: Problem, names: tuple[str, ...], carry: Carry, keys: Array) -> dict[str, Array]:

@@ -18,6 +18,8 @@ from featlab.simulate.designs.virtual import FreshVirtual, ReusedVirtual
 
 KINDS = ("auto", "virtual", "dense", "streamed", "dice")
 _SHARE = 0.5
+# A seed with so many bytes of its own keeps a machine busy, and side by side every update of a table would copy it.
+_ALONE_BYTES = 2**23
 
 
 class DoesNotFit(FeatlabError):
@@ -83,7 +85,7 @@ def choose(demand: Demand, kind: str = "auto", memory: int | None = None) -> Cho
     needed = design.bytes_per_seed()
     if needed > available:
         raise DoesNotFit(needed + demand.besides, available + demand.besides, kind)
-    return Choice(design, kind, needed, max(1, available // needed))
+    return Choice(design, kind, needed, 1 if needed >= _ALONE_BYTES else available // needed)
 
 
 def available_bytes() -> int:

@@ -18,7 +18,7 @@ from jax import Array, lax
 
 from featlab.errors import InvalidParameter
 from featlab.simulate.designs.protocol import Rule
-from featlab.simulate.linalg import off, product, split
+from featlab.simulate.linalg import product, split
 from featlab.simulate.random import fold, named, normal
 
 
@@ -99,27 +99,30 @@ class Dice:
         """X W^T."""
         old, lower, axes = split(batch.right, weights)
         noise = normal(fold(batch.key, 2 * batch.right_count), (self.width, self.rows), self.dtype)
-        answers = product(product(axes, batch.left_answers.T), batch.left) + off(batch.left, noise)
-        fields = product(old, batch.right_answers) + product(lower, answers)
+        known = product(batch.left_answers, axes.T).T
+        answers = noise + product(known - product(batch.left, noise.T).T, batch.left)
+        coefficients = lax.dynamic_update_slice(old, lower, (0, batch.right_count))
         batch = batch._replace(
             right=lax.dynamic_update_slice(batch.right, axes, (batch.right_count, 0)),
             right_answers=lax.dynamic_update_slice(batch.right_answers, answers, (batch.right_count, 0)),
             right_count=batch.right_count + self.width,
         )
-        return fields.T, batch
+        # Read after the answers are written, never before: only then does the compiler write in place.
+        return product(coefficients, batch.right_answers).T, batch
 
     def backward(self, batch: DiceBatch, duals: Array) -> tuple[Array, DiceBatch]:
         """D^T X."""
         old, lower, axes = split(batch.left, duals.T)
         noise = normal(fold(batch.key, 2 * batch.left_count + 1), (self.width, self.dim), self.dtype)
-        answers = product(product(axes, batch.right_answers.T), batch.right) + off(batch.right, noise)
-        pull = product(old, batch.left_answers) + product(lower, answers)
+        known = product(batch.right_answers, axes.T).T
+        answers = noise + product(known - product(batch.right, noise.T).T, batch.right)
+        coefficients = lax.dynamic_update_slice(old, lower, (0, batch.left_count))
         batch = batch._replace(
             left=lax.dynamic_update_slice(batch.left, axes, (batch.left_count, 0)),
             left_answers=lax.dynamic_update_slice(batch.left_answers, answers, (batch.left_count, 0)),
             left_count=batch.left_count + self.width,
         )
-        return pull, batch
+        return product(coefficients, batch.left_answers), batch
 
     def sweep(self, key: Array, weights: Array, rule: Rule) -> Array:
         """D^T X over a fresh batch."""
