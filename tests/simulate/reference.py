@@ -11,6 +11,7 @@ from scipy.stats import ks_2samp
 from featlab.gaussian.activations import activation
 from featlab.learners import Extragradient, GiantSteps
 from featlab.learners.steps import step_at
+from featlab.targets import Spiked
 
 # The chance that one comparison of equal laws is refused. The tests make about 400 of them, with fixed keys.
 LEVEL = 1e-6
@@ -27,6 +28,7 @@ class Reference:
         self.act = activation(student.activation)
         basis = np.linalg.qr(self.rng.standard_normal((dim, target.rank)))[0].T
         self.directions = basis
+        self.covariance = covariance(target.inputs, basis, self.rng)
         self.second = np.where(np.arange(student.distinct) % 2 == 0, 1.0, -1.0) * student.second_scale
         self.weights = self.rng.standard_normal((SEEDS, student.distinct, dim))
         self.weights *= student.norm / np.linalg.norm(self.weights, axis=2, keepdims=True)
@@ -48,15 +50,20 @@ class Reference:
     def one_step(self, step):
         uses = getattr(self.learner, "uses", 1)
         if step % uses == 0:
-            self.inputs = self.rng.standard_normal((SEEDS, self.rows, self.dim))
-            noise = np.sqrt(self.target.noise) * self.rng.standard_normal((SEEDS, self.rows))
-            self.labels = self.target.link(self.inputs @ self.directions.T) + noise
+            self.new_batch()
         fields = np.einsum("snd,spd->snp", self.inputs, self.weights)
         if isinstance(self.learner, Extragradient):
             reach = step_at(self.learner.inner_step, self.dim) * np.sum(self.inputs**2, axis=2, keepdims=True)
             fields = fields + reach * self.downhill(fields)
         pull = np.einsum("snp,snd->spd", self.downhill(fields), self.inputs) / self.rows
         self.move(self.rate(step) * pull)
+
+    def new_batch(self):
+        """X = Z S^{1/2} by a matrix square root; labels of the whitened target fields (S = I for isotropic inputs)."""
+        self.inputs = self.rng.standard_normal((SEEDS, self.rows, self.dim)) @ power(self.covariance, 0.5)
+        noise = np.sqrt(self.target.noise) * self.rng.standard_normal((SEEDS, self.rows))
+        whitening = power(self.directions @ self.covariance @ self.directions.T, -0.5)
+        self.labels = self.target.link(self.inputs @ self.directions.T @ whitening) + noise
 
     def rate(self, step):
         if isinstance(self.learner, GiantSteps):
@@ -76,6 +83,23 @@ class Reference:
         self.weights = self.weights + change
         if constraint != "none":
             self.weights = self.weights / np.linalg.norm(self.weights, axis=2, keepdims=True)
+
+
+def covariance(inputs, directions, rng):
+    """I, or I + theta mu mu^T with a mu that has the given overlaps with the directions."""
+    dim = directions.shape[1]
+    if not isinstance(inputs, Spiked):
+        return np.eye(dim)
+    rest = rng.standard_normal(dim)
+    rest -= directions.T @ (directions @ rest)
+    overlaps = np.array(inputs.overlaps)
+    spike = directions.T @ overlaps + np.sqrt(max(0.0, 1 - overlaps @ overlaps)) * rest / np.linalg.norm(rest)
+    return np.eye(dim) + inputs.strength * np.outer(spike, spike)
+
+
+def power(matrix, exponent):
+    values, vectors = np.linalg.eigh(matrix)
+    return (vectors * values**exponent) @ vectors.T
 
 
 def order_parameters(weights, overlaps):

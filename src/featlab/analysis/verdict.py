@@ -20,9 +20,9 @@ from featlab.analysis.staircase import (
     grand_staircase,
     leap_staircase,
 )
-from featlab.errors import InvalidTarget
+from featlab.errors import InvalidParameter, InvalidTarget
 from featlab.gaussian.hermite import Floats
-from featlab.targets import Target
+from featlab.targets import Isotropic, Target
 
 MOST_DIRECTIONS = 4
 MOST_FIELDS = 5
@@ -167,6 +167,8 @@ def _degree_to_fit(target: Target, energies: Energies) -> int | None:
 
 
 def _check_size(target: Target) -> None:
+    if not isinstance(target.inputs, Isotropic):
+        raise InvalidParameter("inputs", target.inputs, "Isotropic(): exponents and costs are for isotropic inputs")
     if target.rank > MOST_DIRECTIONS:
         raise InvalidTarget(
             f"the target has {target.rank} directions and the analysis handles at most {MOST_DIRECTIONS}",

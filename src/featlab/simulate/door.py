@@ -18,6 +18,7 @@ from featlab.learners.checks import positive_integer
 from featlab.learners.students import TwoLayer
 from featlab.simulate.algorithms import algorithm, check_learner, demand, schedule
 from featlab.simulate.designs.choose import Choice, choose
+from featlab.simulate.designs.spiked import known_axes, with_inputs
 from featlab.simulate.observe import DEFAULT, QUANTITIES, check_names
 from featlab.simulate.problem import Problem
 from featlab.simulate.random import fold, root_key
@@ -79,10 +80,13 @@ def simulate(
         raise InvalidParameter("dtype", dtype, "'float32' or 'float64'")
     numbers = _seed_numbers(seeds)
     plan = schedule(learner, int(dim), samples, times)
-    wanted = demand(learner, student, int(dim), target.rank, samples, np.dtype(dtype))
+    axes = known_axes(target.inputs, target.rank)
+    if dim < axes:
+        raise InvalidParameter("dim", dim, f"at least {axes}: the target's directions, and one for the inputs' spike")
+    wanted = demand(learner, student, int(dim), axes, samples, np.dtype(dtype))
     with jax.enable_x64(True) if dtype == "float64" else nullcontext():
         choice = choose(wanted, design, memory)
-        problem = Problem(target, student, learner, choice.design)
+        problem = Problem(target, student, learner, with_inputs(choice.design, target.inputs))
         steps = algorithm(problem)
         names = check_names(observe, steps.informs, steps.fit is not None)
         keys = jax.vmap(lambda seed: fold(root_key(key), seed))(np.asarray(numbers, np.uint32))
@@ -114,6 +118,7 @@ def _provenance(problem: Problem, choice: Choice, samples: int | None, key: int 
     return {
         "target": problem.target.text,
         "noise": problem.target.noise,
+        "inputs": repr(problem.target.inputs),
         "learner": repr(problem.learner),
         "student": repr(problem.student),
         "dim": problem.design.dim,

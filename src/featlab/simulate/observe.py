@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from featlab.errors import InvalidParameter
+from featlab.simulate.designs.spiked import label_fields, seen_weights
 from featlab.simulate.linalg import lower_triangle, product
 from featlab.simulate.networks import Network, output
 from featlab.simulate.problem import Problem, label_noise, labels
@@ -72,11 +73,13 @@ def observe(problem: Problem, names: tuple[str, ...], network: Network, info: An
 def risk(problem: Problem, network: Network, key: Array) -> tuple[Array, Array]:
     """E[(y - f)^2] over fresh fields, and its standard error. The additive label noise enters exactly."""
     known, dtype = problem.design.known, problem.design.dtype
-    across = lower_triangle(network.weights[:, known:])
-    target_fields = normal(named(key, "risk targets"), (RISK_SAMPLES, known), dtype)
+    weights = seen_weights(problem.design, network.weights)
+    across = lower_triangle(weights[:, known:])
+    coordinates = normal(named(key, "risk targets"), (RISK_SAMPLES, known), dtype)
     others = normal(named(key, "risk others"), (RISK_SAMPLES, across.shape[1]), dtype)
-    fields = product(target_fields, network.weights[:, :known].T) + product(others, across.T)
+    fields = product(coordinates, weights[:, :known].T) + product(others, across.T)
     noise = label_noise(problem, named(key, "risk labels"), (RISK_SAMPLES,))
+    target_fields = label_fields(problem.design, coordinates)
     clean = labels(problem, target_fields, noise.at[:, problem.target.hidden :].set(0))
     squares = (clean - output(problem, network, fields)) ** 2
     return jnp.mean(squares) + problem.target.noise, jnp.std(squares) / RISK_SAMPLES**0.5

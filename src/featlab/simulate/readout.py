@@ -23,6 +23,7 @@ from jax import Array, lax
 from featlab.learners.readout import Readout
 from featlab.learners.students import TwoLayer
 from featlab.simulate.designs.chunks import chunk_count, chunk_size, within
+from featlab.simulate.designs.spiked import label_fields, seen_weights
 from featlab.simulate.linalg import lower_triangle, product
 from featlab.simulate.networks import Network, draw_biases, start_network
 from featlab.simulate.problem import Algorithm, Problem, label_noise, labels
@@ -92,7 +93,7 @@ def fit(problem: Problem, state: Any, key: Array) -> dict[str, Array]:
 def fresh_samples(problem: Problem, network: Network, key: Array, count: int, additive_noise: bool = True) -> Samples:
     """New samples, drawn chunk by chunk as fields; their labels with the target's additive noise or without."""
     design = problem.design
-    root = _root(design.known, network.weights)
+    root = _root(design.known, seen_weights(design, network.weights))
     size = chunk_size(count, sum(root.shape))
 
     def visit(index: Array) -> tuple[Array, Array]:
@@ -100,7 +101,8 @@ def fresh_samples(problem: Problem, network: Network, key: Array, count: int, ad
         noise = label_noise(problem, fold(named(key, "labels"), index), (size,))
         if not additive_noise:
             noise = noise.at[:, problem.target.hidden :].set(0)
-        return product(coordinates, root.T), labels(problem, coordinates[:, : design.known], noise)
+        target_fields = label_fields(design, coordinates[:, : design.known])
+        return product(coordinates, root.T), labels(problem, target_fields, noise)
 
     return Samples(visit, size, count)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 _PUBLIC = {
     "Isotropic": "inputs",
+    "Spiked": "inputs",
     "Kink": "kinks",
     "Target": "model",
     "target": "build",

@@ -19,6 +19,7 @@ from featlab.targets.admissible import check_defined, check_not_constant, check_
 from featlab.targets.canonical import canonical, free_names
 from featlab.targets.evaluate import Floats, gradient_at, value_at
 from featlab.targets.from_sympy import literal_of
+from featlab.targets.inputs import Inputs, Isotropic, Spiked
 from featlab.targets.kinks import kinks_of, surfaces
 from featlab.targets.language import parse
 from featlab.targets.latex import latex_of
@@ -34,6 +35,7 @@ def target(
     source: Any,
     *,
     noise: float | None = None,
+    inputs: Inputs | None = None,
     rank: int | None = None,
     kinks: Sequence[Callable[[Floats], Floats]] = (),
 ) -> Target:
@@ -43,6 +45,7 @@ def target(
         source: a text such as "He4(h1) + sign(h1*h2*h3)", a SymPy expression in symbols h1.., xi1.., a NumPy or JAX
             function from fields (..., rank) to values (...), or a target.
         noise: variance of the additive Gaussian label noise (0 unless given; a target keeps its own).
+        inputs: the law of the inputs (`Isotropic()` unless given; a target keeps its own).
         rank: the number of directions of a function; not for texts and expressions, which show theirs.
         kinks: functions of the fields that vanish where a function jumps or bends; not for texts and expressions.
 
@@ -51,7 +54,10 @@ def target(
             measure, or not square-integrable under the Gaussian.
     """
     if isinstance(source, Target):
-        return source if noise is None else replace(source, noise=_checked_noise(noise))
+        found = source if noise is None else replace(source, noise=_checked_noise(noise))
+        return found if inputs is None else _with_inputs(found, inputs)
+    if inputs is not None:
+        return _with_inputs(target(source, noise=noise, rank=rank, kinks=kinks), inputs)
     variance = _checked_noise(0.0 if noise is None else noise)
     if isinstance(source, str | sympy.Basic):
         if rank is not None or len(kinks):
@@ -64,12 +70,20 @@ def target(
     raise InvalidTarget(f"a text, a SymPy expression or a function was expected, not {type(source).__name__}")
 
 
-def rebuild(source: Any, noise: float) -> Target:
+def rebuild(source: Any, noise: float, inputs: Inputs) -> Target:
     """A pickled target again, from what it was made of."""
     if isinstance(source, str):
-        return target(source, noise=noise)
+        return target(source, noise=noise, inputs=inputs)
     function, rank, kinks = source
-    return target(function, rank=rank, kinks=kinks, noise=noise)
+    return target(function, rank=rank, kinks=kinks, noise=noise, inputs=inputs)
+
+
+def _with_inputs(source: Target, inputs: Inputs) -> Target:
+    if not isinstance(inputs, Isotropic | Spiked):
+        raise InvalidParameter("inputs", inputs, "Isotropic() or Spiked(strength, overlaps)")
+    if isinstance(inputs, Spiked) and len(inputs.overlaps) != source.rank:
+        raise InvalidParameter("inputs", inputs, f"one overlap for each of the target's {source.rank} directions")
+    return replace(source, inputs=inputs)
 
 
 def _checked_noise(noise: float) -> float:

@@ -13,7 +13,7 @@ import sympy
 from featlab.errors import InvalidParameter
 from featlab.targets.evaluate import Floats, value_at, values_jax
 from featlab.targets.from_sympy import native
-from featlab.targets.inputs import Isotropic
+from featlab.targets.inputs import Inputs, Isotropic
 from featlab.targets.kinks import Kink
 
 
@@ -49,7 +49,7 @@ class Target:
     remarks: tuple[str, ...] = field(repr=False)
     latex: str = field(repr=False)
     source: Any = field(repr=False)
-    inputs: Isotropic = field(default_factory=Isotropic)
+    inputs: Inputs = field(default_factory=Isotropic)
     tree: sympy.Expr | None = field(default=None, repr=False)
     numpy_function: Callable[[Floats], Floats] | None = field(default=None, repr=False)
     jax_function: Callable[[Any], Any] | None = field(default=None, repr=False)
@@ -103,4 +103,4 @@ class Target:
     def __reduce__(self) -> tuple[Any, ...]:
         from featlab.targets.build import rebuild
 
-        return rebuild, (self.source, self.noise)
+        return rebuild, (self.source, self.noise, self.inputs)
