@@ -101,10 +101,10 @@ class Dice:
         noise = normal(fold(batch.key, 2 * batch.right_count), (self.width, self.rows), self.dtype)
         known = product(batch.left_answers, axes.T).T
         answers = noise + product(known - product(batch.left, noise.T).T, batch.left)
-        coefficients = lax.dynamic_update_slice(old, lower, (0, batch.right_count))
+        coefficients = lax.dynamic_update_slice_in_dim(old, lower, batch.right_count, axis=1)
         batch = batch._replace(
-            right=lax.dynamic_update_slice(batch.right, axes, (batch.right_count, 0)),
-            right_answers=lax.dynamic_update_slice(batch.right_answers, answers, (batch.right_count, 0)),
+            right=lax.dynamic_update_slice_in_dim(batch.right, axes, batch.right_count, axis=0),
+            right_answers=lax.dynamic_update_slice_in_dim(batch.right_answers, answers, batch.right_count, axis=0),
             right_count=batch.right_count + self.width,
         )
         # Read after the answers are written, never before: only then does the compiler write in place.
@@ -116,10 +116,10 @@ class Dice:
         noise = normal(fold(batch.key, 2 * batch.left_count + 1), (self.width, self.dim), self.dtype)
         known = product(batch.right_answers, axes.T).T
         answers = noise + product(known - product(batch.right, noise.T).T, batch.right)
-        coefficients = lax.dynamic_update_slice(old, lower, (0, batch.left_count))
+        coefficients = lax.dynamic_update_slice_in_dim(old, lower, batch.left_count, axis=1)
         batch = batch._replace(
-            left=lax.dynamic_update_slice(batch.left, axes, (batch.left_count, 0)),
-            left_answers=lax.dynamic_update_slice(batch.left_answers, answers, (batch.left_count, 0)),
+            left=lax.dynamic_update_slice_in_dim(batch.left, axes, batch.left_count, axis=0),
+            left_answers=lax.dynamic_update_slice_in_dim(batch.left_answers, answers, batch.left_count, axis=0),
             left_count=batch.left_count + self.width,
         )
         return product(coefficients, batch.left_answers), batch

@@ -225,12 +225,12 @@ class ReusedVirtual(_Framed):
         key, first = fold(batch.key, batch.times), self.base + batch.times * self.width
         _, lower, fresh = split(batch.asked, duals.T)
         factor = bartlett(named(key, "factor"), self.width, float(self.dim) - first, dtype=self.dtype)
-        asked = lax.dynamic_update_slice(batch.asked, fresh, (batch.times * self.width, 0))
+        asked = lax.dynamic_update_slice_in_dim(batch.asked, fresh, batch.times * self.width, axis=0)
         noise = normal(named(key, "noise"), (self.width, self.rows), self.dtype)
         new = product(factor.T, fresh) + off(asked, noise)
-        coordinates = lax.dynamic_update_slice(batch.coordinates, new, (first, 0))
+        coordinates = lax.dynamic_update_slice_in_dim(batch.coordinates, new, first, axis=0)
         # Read after the new axes are written, never before: only then does the compiler write in place.
-        pull = lax.dynamic_update_slice(product(coordinates, duals).T, product(lower, factor), (0, first))
+        pull = lax.dynamic_update_slice_in_dim(product(coordinates, duals).T, product(lower, factor), first, axis=1)
         return pull, ReusedBatch(batch.key, coordinates, asked, batch.times + 1)
 
     def bytes_per_seed(self) -> int:
