@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax.numpy as jnp
 from jax import Array
@@ -13,7 +13,9 @@ from jax import Array
 from featlab.gaussian.activations import Activation, activation
 from featlab.learners.students import TwoLayer
 from featlab.simulate.random import normal
-from featlab.targets import Target
+
+if TYPE_CHECKING:  # a run needs no parser: anything with a rank, a link and a noise will do
+    from featlab.targets import Target
 
 
 @dataclass(frozen=True)

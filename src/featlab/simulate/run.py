@@ -22,7 +22,6 @@ from featlab.simulate.algorithms import Schedule, algorithm
 from featlab.simulate.observe import observe
 from featlab.simulate.problem import Algorithm, Problem
 from featlab.simulate.random import fold, named
-from featlab.targets.evaluate import double_precision
 
 # A row of W longer than this counts as diverged: no student of norm about 1 comes back from there.
 DIVERGED_NORM = 1e6
@@ -149,6 +148,8 @@ def _seen(problem: Problem, names: tuple[str, ...], carry: Carry, keys: Array) -
     """The asked quantities; those of a fitted second layer, if there is one, are computed in float64."""
     if algorithm(problem).fit is None or "risk" not in names:
         return look(problem, names, carry, keys)
+    from featlab.targets.evaluate import double_precision  # loads SymPy, which no other run needs
+
     with double_precision():
         fitted = look_fitted(problem, carry, keys)
     return look(problem, tuple(name for name in names if name not in fitted), carry, keys) | fitted
