@@ -35,7 +35,17 @@ def test_public_names_resolve_twice() -> None:
     for name in featlab.__all__:
         first, second = getattr(featlab, name), getattr(featlab, name)
         assert first == second
-        assert not isinstance(second, ModuleType)  # a submodule of the same name must not take its place
+        # A submodule of the same name must not take its place, unless it can be called in its place.
+        assert not isinstance(second, ModuleType) or callable(second)
+
+
+def test_the_package_simulate_is_called_like_its_function() -> None:
+    import featlab.simulate.door
+
+    learner = featlab.OnlineSgd(0.1)
+    for function in (featlab.simulate, featlab.simulate.simulate):
+        with pytest.raises(featlab.InvalidParameter, match="dim: got 0"):
+            function("h1", learner, dim=0, times=[1])
 
 
 def test_unknown_name() -> None:

@@ -12,20 +12,31 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "InvalidParameter": "featlab.errors",
     "InvalidTarget": "featlab.errors",
+    "DoesNotFit": "featlab.simulate",
     "FeatlabError": "featlab.errors",
     "Target": "featlab.targets",
     "target": "featlab.targets",
     "catalogue": "featlab.targets",
     "analyse": "featlab.analysis",
     "Analysis": "featlab.analysis",
+    "OnlineSgd": "featlab.learners",
+    "Extragradient": "featlab.learners",
+    "GiantSteps": "featlab.learners",
+    "ReusedBatch": "featlab.learners",
+    "Readout": "featlab.learners",
+    "RandomFeatures": "featlab.learners",
+    "StepLaw": "featlab.learners",
+    "TwoLayer": "featlab.learners",
     "explain": "featlab.reports",
     "Explanation": "featlab.reports",
 }
 
-__all__ = ["__version__", *_PUBLIC]
+__all__ = ["__version__", *_PUBLIC, "simulate"]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "simulate":  # the package, which can be called
+        return importlib.import_module("featlab.simulate")
     if name in _PUBLIC:
         return getattr(importlib.import_module(_PUBLIC[name]), name)
     raise AttributeError(f"module 'featlab' has no attribute {name!r}")

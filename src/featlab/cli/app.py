@@ -8,6 +8,7 @@ import typer
 
 import featlab
 from featlab.cli.explain import EXPLAIN_EPILOG, explain
+from featlab.cli.simulate import SIMULATE_EPILOG, SimulateCommand, simulate
 
 app = typer.Typer(
     name="featlab",
@@ -34,4 +35,6 @@ def common(
 
 
 # An expression may begin with a minus sign: what is no known option is taken as the expression.
-app.command(epilog=EXPLAIN_EPILOG, context_settings={"ignore_unknown_options": True})(explain)
+_LENIENT = {"ignore_unknown_options": True}
+app.command(epilog=EXPLAIN_EPILOG, context_settings=_LENIENT)(explain)
+app.command(cls=SimulateCommand, epilog=SIMULATE_EPILOG, context_settings=_LENIENT)(simulate)

@@ -14,6 +14,7 @@ _PUBLIC = {
     "link_figure": "link",
     "staircase_figure": "staircase",
     "to_svg": "style",
+    "trajectory_figure": "trajectories",
 }
 
 __all__ = list(_PUBLIC)

@@ -1,11 +1,14 @@
 """What happens at a finite dimension: designs, students, learning algorithms, run exactly in law.
 
-The public names are loaded when they are first asked for.
+The public names are loaded when they are first asked for. The package itself can be called: `featlab.simulate(...)` is
+`featlab.simulate.simulate(...)`, since a package and a function cannot both be `featlab.simulate`.
 """
 
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import Any
 
 _PUBLIC = {"simulate": "door", "DoesNotFit": "designs.choose"}
@@ -21,3 +24,13 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+class _Callable(ModuleType):
+    """A module that is called like its main function."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return __getattr__("simulate")(*args, **kwargs)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -1,0 +1,158 @@
+"""From command line options to learners and students.
+
+Which option belongs to which learner is read from the fields of its description: an option is a field with dashes. What
+the options have in common with no learner is never passed on silently.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from featlab.cli.errors import fail
+
+if TYPE_CHECKING:
+    from featlab.learners import StepLaw, TwoLayer
+
+LEARNERS = {
+    "online-sgd": "OnlineSgd",
+    "extragradient": "Extragradient",
+    "giant-steps": "GiantSteps",
+    "reused-batch": "ReusedBatch",
+}
+RANDOM_FEATURES = "random-features"
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_LAW = re.compile(rf"({_NUMBER})\s*(?:/\s*d(?:\^({_NUMBER}))?|\*\s*d\^\(?({_NUMBER})\)?)")
+
+
+def whole(option: str, text: str) -> int:
+    """A whole number, also as 1e6."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not value.is_integer():
+        fail(f"--{option}: got {text!r}, expected a whole number such as 1000 or 1e6")
+    return int(text) if re.fullmatch(r"[+-]?\d+", text) else int(value)
+
+
+def number(option: str, text: str) -> float:
+    """A number."""
+    try:
+        return float(text)
+    except ValueError:
+        fail(f"--{option}: got {text!r}, expected a number")
+
+
+def numbers(option: str, text: str) -> tuple[float, ...]:
+    """Numbers with commas between them."""
+    return tuple(number(option, part) for part in text.split(","))
+
+
+def step(option: str, text: str) -> float | StepLaw:
+    """A step size: a number, or a law in the dimension as 0.1/d, 0.1/d^1.5 or 2*d^-0.5."""
+    from featlab.learners import StepLaw
+
+    law = _LAW.fullmatch(text.strip())
+    if law:
+        scale, divided, power = law.groups()
+        return StepLaw(float(scale), -float(power) if power else float(divided or 1))
+    if re.fullmatch(_NUMBER, text.strip()):
+        return float(text)
+    return fail(
+        f"--{option}: got {text!r}, expected a number or a law in the dimension, such as 0.1, 0.1/d or 2*d^-0.5"
+    )
+
+
+def _scales(option: str, text: str) -> float | tuple[float, ...]:
+    values = numbers(option, text)
+    return values[0] if len(values) == 1 else values
+
+
+def _number_or_word(option: str, text: str) -> float | str:
+    return float(text) if re.fullmatch(_NUMBER, text) else text
+
+
+# How the text of an option becomes the value of the field; a field that is not here takes what it is given.
+_READ: dict[str, Callable[[str, str], Any]] = {
+    "step_size": step,
+    "inner_step": step,
+    "scale": _scales,
+    "biases": _number_or_word,
+}
+
+
+def build_learner(name: str, given: Mapping[str, Any], readout: str | None, ridge: str | None) -> Any:
+    """The learner of that name with the options `given` (by field), under a readout if one is asked for."""
+    import featlab.learners
+
+    if name == RANDOM_FEATURES:
+        _refuse_others(name, given, {})
+        if readout is None:
+            fail(f"--readout: {RANDOM_FEATURES} needs a number of samples to fit the second layer to, such as 1e4")
+        return _under_readout(None, readout, ridge)
+    if name not in LEARNERS:
+        fail(f"--learner: got {name!r}, expected one of {', '.join([*LEARNERS, RANDOM_FEATURES])}{_hint(name)}")
+    kind = getattr(featlab.learners, LEARNERS[name])
+    known = {field.name: field for field in fields(kind)}
+    _refuse_others(name, given, known)
+    for field in known.values():
+        if field.default is MISSING and field.name not in given:
+            fail(f"--{_option(field.name)}: {name} needs it; {_advice(field.name)}")
+    learner = kind(**_read(given))
+    if readout is None:
+        if ridge is not None:
+            fail("--ridge: only with --readout N, which fits the second layer to N samples")
+        return learner
+    return _under_readout(learner, readout, ridge)
+
+
+def build_student(given: Mapping[str, Any]) -> TwoLayer:
+    """The student with the options `given` (by field)."""
+    from featlab.learners import TwoLayer
+
+    return TwoLayer(**_read(given))
+
+
+def _under_readout(first: Any, samples: str, ridge: str | None) -> Any:
+    from featlab.learners import Readout
+
+    options: dict[str, Any] = {} if ridge is None else {"ridge": _number_or_word("ridge", ridge)}
+    if samples == "same":
+        return Readout(first, data="same", **options)
+    return Readout(first, whole("readout", samples), **options)
+
+
+def _read(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _READ[name](_option(name), value) if name in _READ else value for name, value in given.items()}
+
+
+def _refuse_others(name: str, given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+    import featlab.learners
+
+    for field in given:
+        if field in known:
+            continue
+        owners = [
+            other
+            for other, kind in LEARNERS.items()
+            if field in {own.name for own in fields(getattr(featlab.learners, kind))}
+        ]
+        takes = ", ".join(f"--{_option(own)}" for own in known or ("readout", "ridge"))
+        fail(f"--{_option(field)} does not apply to {name}, which takes {takes}; it belongs to {' and '.join(owners)}")
+
+
+def _hint(name: str) -> str:
+    close = get_close_matches(name, [*LEARNERS, RANDOM_FEATURES], n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def _advice(field: str) -> str:
+    return "a number of steps" if field == "steps" else "a number such as 0.1, or a law in the dimension such as 0.1/d"
+
+
+def _option(field: str) -> str:
+    return field.replace("_", "-")

@@ -1,0 +1,88 @@
+"""Order parameters against time: what each direction's overlap does, and the risk, over many seeds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from featlab.figures.style import INK, MUTED, SERIES, TEXT_SIZE, add_legend, dress, new_figure
+from featlab.gaussian.hermite import Floats
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_MOST_FAINT_SEEDS = 24
+# Times whose median is this far below the largest are spread over decades: they are drawn on a logarithmic axis.
+_SPREAD = 0.25
+
+
+def alignments(dataset: xr.Dataset) -> Floats:
+    """(seed, time, direction): the cosine of the student with each direction, root mean square over its neurons.
+
+    For one neuron it is |cosine|. For a random start it is about 1/sqrt(d) whatever the number of neurons.
+    """
+    cosines = dataset["cosine"].transpose("seed", "time", "neuron", "direction").values.astype(np.float64)
+    return np.sqrt(np.mean(cosines**2, axis=2))
+
+
+def trajectory_figure(dataset: xr.Dataset) -> Figure:
+    """Two panels from a simulated dataset: the alignment with each direction, and the risk.
+
+    Lines are medians over seeds, bands reach from the first to the third quartile, single seeds are faint; seeds that
+    diverged leave the picture where they do. The dashed line is 1/sqrt(d), what chance gives.
+    """
+    figure = new_figure(9.0, 3.6)
+    left, right = figure.subplots(1, 2)
+    times = dataset["time"].values.astype(np.float64)
+    unit = "steps" if np.array_equal(times, dataset["step"].values) else "time, steps / d"
+    wide = int(dataset.sizes.get("neuron", 1)) > 1
+    name = "cosine, rms over neurons" if wide else "|cosine|"
+    dress(left, title=f"Alignment with each direction, d = {int(dataset.attrs['dim']):,}", x=unit, y=name)
+    values = alignments(dataset)
+    for place in range(values.shape[2]):
+        _draw(left, times, values[:, :, place], SERIES[place % len(SERIES)], f"h{place + 1}")
+    chance = float(dataset.attrs["dim"]) ** -0.5
+    left.axhline(chance, color=INK, linestyle="--", linewidth=0.9, label="1/sqrt(d)")
+    left.set_ylim(0, 1.03)
+    add_legend(left, loc="best")
+    dress(right, title="Risk", x=unit, y="E[(y - f)^2]")
+    _draw(right, times, dataset["risk"].transpose("seed", "time").values, SERIES[0], "median and quartiles")
+    right.set_ylim(bottom=0)
+    add_legend(right, loc="best")
+    for axes in (left, right):
+        _time_axis(axes, times)
+    _say_what_is_missing(right, dataset)
+    return figure
+
+
+def _draw(axes: Axes, times: Floats, values: Floats, colour: str, label: str) -> None:
+    """Median, quartiles and some seeds of values (seed, time); times at which no seed has a value are left out."""
+    faint = 0.5 / max(1.0, min(len(values), _MOST_FAINT_SEEDS) ** 0.5)
+    for row in values[:_MOST_FAINT_SEEDS]:
+        axes.plot(times, row, color=colour, alpha=faint, linewidth=0.6)
+    seen = np.any(np.isfinite(values), axis=0)
+    low, middle, high = np.nanquantile(values[:, seen], (0.25, 0.5, 0.75), axis=0)
+    axes.fill_between(times[seen], low, high, color=colour, alpha=0.2, linewidth=0)
+    axes.plot(times[seen], middle, color=colour, linewidth=1.8, label=label, marker="o" if len(times) < 3 else None)
+
+
+def _time_axis(axes: Axes, times: Floats) -> None:
+    positive = times[times > 0]
+    if positive.size > 2 and np.median(positive) < _SPREAD * positive[-1]:
+        axes.set_xscale("log")
+        axes.set_xlim(positive[0], positive[-1])
+    elif times[-1] > times[0]:
+        axes.set_xlim(times[0], times[-1])
+
+
+def _say_what_is_missing(axes: Axes, dataset: xr.Dataset) -> None:
+    outcomes = dataset["outcome"].values
+    missing = {word: int(np.sum(outcomes == word)) for word in ("diverged", "interrupted") if np.any(outcomes == word)}
+    if missing:
+        words = ", ".join(f"{count} of {len(outcomes)} seeds {word}" for word, count in missing.items())
+        axes.text(
+            0.98, 0.02, words, transform=axes.transAxes, ha="right", va="bottom", color=MUTED, fontsize=TEXT_SIZE - 0.5
+        )
