@@ -27,7 +27,7 @@ featlab simulate "He3(h1)" --learner reused-batch --dim 1e5 --samples 3e5 --step
 
 featlab simulate "h1 + h1*h2" --learner giant-steps --dim 1e4 --samples 4e4 --steps 2 --width 16 --paired
 
-featlab simulate "h1 + He2(h2)" --learner random-features --dim 200 --width 400 --readout 2000
+featlab simulate "h1 + He2(h2)" --learner random-features --dim 50 --width 100 --readout 1000 --seeds 3
 """
 _FORMATS = (".png", ".svg", ".pdf")
 _LEARNER, _STUDENT, _SHOW = "Learner (each takes some of these)", "Student", "Output"

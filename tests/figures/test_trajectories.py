@@ -1,0 +1,82 @@
+"""Pictures of trajectories show the dataset they are given."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+from matplotlib.figure import Figure
+
+from featlab.figures import trajectory_figure
+from featlab.figures.trajectories import alignments
+
+
+def dataset(times: np.ndarray, *, seeds: int = 9, neurons: int = 1, directions: int = 2, dim: int = 400) -> xr.Dataset:
+    rng = np.random.default_rng(0)
+    cosine = rng.uniform(-1, 1, (seeds, len(times), neurons, directions))
+    return xr.Dataset(
+        {
+            "cosine": (("seed", "time", "neuron", "direction"), cosine),
+            "risk": (("seed", "time"), rng.uniform(0, 2, (seeds, len(times)))),
+            "outcome": ("seed", np.full(seeds, "ok", dtype="<U11")),
+        },
+        coords={"seed": np.arange(seeds), "time": times, "step": ("time", np.rint(times * dim).astype(int))},
+        attrs={"dim": dim},
+    )
+
+
+def lines(figure: Figure, panel: int) -> dict[str, np.ndarray]:
+    return {str(line.get_label()): np.asarray(line.get_ydata()) for line in figure.axes[panel].lines}
+
+
+def test_lines_are_medians_and_bands_quartiles() -> None:
+    given = dataset(np.linspace(0, 4, 5))
+    figure = trajectory_figure(given)
+    cosine = np.abs(given["cosine"].values[:, :, 0, 1])
+    drawn = lines(figure, 0)
+    np.testing.assert_allclose(drawn["h2"], np.median(cosine, axis=0))
+    np.testing.assert_allclose(drawn["1/sqrt(d)"], 400**-0.5)
+    np.testing.assert_allclose(lines(figure, 1)["median and quartiles"], np.median(given["risk"].values, axis=0))
+    band = figure.axes[1].collections[0].get_paths()[0].vertices
+    low, high = np.quantile(given["risk"].values, (0.25, 0.75), axis=0)
+    assert band[:, 1].min() == pytest.approx(low.min())
+    assert band[:, 1].max() == pytest.approx(high.max())
+
+
+def test_single_seeds_are_there_but_not_too_many() -> None:
+    few, many = (trajectory_figure(dataset(np.linspace(0, 4, 5), seeds=count, directions=1)) for count in (9, 100))
+    assert len(few.axes[1].lines) == 9 + 1
+    assert len(many.axes[1].lines) == 24 + 1
+
+
+def test_several_neurons_are_averaged_in_square() -> None:
+    given = dataset(np.linspace(0, 4, 5), neurons=3)
+    squares = given["cosine"].values ** 2
+    np.testing.assert_allclose(alignments(given), np.sqrt(squares.mean(axis=2)))
+    assert trajectory_figure(given).axes[0].get_ylabel() == "cosine, rms over neurons"
+
+
+def test_times_over_decades_get_a_logarithmic_axis() -> None:
+    decades = trajectory_figure(dataset(np.concatenate([[0], np.geomspace(1e-3, 10, 20)])))
+    even = trajectory_figure(dataset(np.linspace(0, 10, 21)))
+    assert decades.axes[0].get_xscale() == "log"
+    assert even.axes[0].get_xscale() == "linear"
+
+
+def test_steps_and_times_are_told_apart() -> None:
+    given = dataset(np.arange(4.0), dim=1)
+    assert trajectory_figure(given).axes[0].get_xlabel() == "steps"
+    assert trajectory_figure(dataset(np.arange(4.0))).axes[0].get_xlabel() == "time, steps / d"
+
+
+def test_a_diverged_seed_leaves_the_picture_and_is_counted() -> None:
+    given = dataset(np.linspace(0, 4, 5), seeds=3)
+    given["outcome"][0] = "diverged"
+    given["cosine"][0, 2:] = np.nan
+    given["risk"][:, 4] = np.nan  # at the last time no seed has a value
+    figure = trajectory_figure(given)
+    middle = np.nanmedian(np.abs(given["cosine"].values[:, :, 0, 0]), axis=0)
+    np.testing.assert_allclose(lines(figure, 0)["h1"], middle)
+    assert len(lines(figure, 1)["median and quartiles"]) == 4
+    assert [text.get_text() for text in figure.axes[1].texts] == ["1 of 3 seeds diverged"]
+    assert [text.get_text() for text in trajectory_figure(dataset(np.arange(3.0))).axes[1].texts] == []

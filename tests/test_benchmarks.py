@@ -1,0 +1,75 @@
+"""The benchmark of the simulations runs, and its ratios are the quotients they say they are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks import simulation
+from benchmarks.baselines import full_batch_steps, gaussian_batch, one_pass_steps
+from benchmarks.measuring import Row, Timing, copy_bandwidth, show
+from benchmarks.simulation import SMALL, main
+
+
+def test_small_mode_prints_ratios_and_saves_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "results" / "here.json"
+    main(["reuse", "giant", "--small", "--machine", "here", "--output", str(path)])
+    printed = capsys.readouterr().out
+    record = json.loads(path.read_text(encoding="utf-8"))
+    assert record["machine"]["name"] == "here"
+    rows = {(row["case"], row["setting"]): row for row in record["rows"]}
+    slow = next(row for (case, setting), row in rows.items() if case == "reuse, NumPy" and "included" in setting)
+    for kind in ("dice", "virtual"):
+        row = rows[f"reuse, {kind}", "against NumPy, drawing X included"]
+        assert row["value"] == pytest.approx(slow["value"] / row["timing"]["seconds"])
+        assert row["timing"]["compile_seconds"] > 0
+        assert f"{row['value']:.4g} x" in printed
+    assert "giant step" in printed
+
+
+def test_the_other_cases_divide_by_what_they_ran(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every run takes two seconds here: the numbers follow from the sizes."""
+    monkeypatch.setattr(simulation, "time_run", lambda *args, **kwargs: Timing(2.0, 1.0))
+    monkeypatch.setattr(simulation, "copy_bandwidth", lambda megabytes: 1e6)
+    dice = simulation.large(SMALL)[2]
+    size = SMALL.large
+    # Three steps, capacities 4 and 3: forward (4*4 + 3) d + (4 + 2*3) n, backward (4*3 + 4) n + (3 + 2*4) d, floats.
+    assert dice.value == pytest.approx(4 * 3 * (30 * size.dim + 26 * size.rows) / 2.0 / 1e6)
+    online = simulation.online(SMALL)
+    (seeds,) = SMALL.online_seeds
+    assert online[1].value == pytest.approx(2.0 / SMALL.online_steps / seeds * 1e6)
+    assert online[3].value == 1.0
+    assert [row.value for row in simulation.dice(SMALL)] == [2000.0, 2000.0]
+
+
+def test_a_goal_can_be_missed() -> None:
+    assert Row("a", "b", 99.0, "x", at_least=100).verdict == "MISSED"
+    assert Row("a", "b", 100.0, "x", at_least=100).verdict == "met"
+    assert Row("a", "b", 1.6, "s", at_most=1.5).verdict == "MISSED"
+    assert Row("a", "b", 1.6, "s").verdict == ""
+    assert "MISSED" in show([Row("a", "b", 1.6, "s", Timing(1.6), at_most=1.5)])
+
+
+def test_the_straightforward_versions_learn() -> None:
+    """Gradient descent on one batch lowers the training error; a step of the wrong sign raises it."""
+    batch = gaussian_batch(600, 30)
+    labels = batch[:, 0] ** 3 - 3 * batch[:, 0]
+
+    def error(steps: int, step_size: float) -> float:
+        weights = full_batch_steps(batch, 2, steps, step_size)
+        return float(np.mean((labels - np.maximum(batch @ weights.T, 0).mean(axis=1)) ** 2))
+
+    assert error(5, 0.1) < error(0, 0.1) < error(5, -0.1)
+    assert np.linalg.norm(one_pass_steps(50, 20, 0.5)) == pytest.approx(1, abs=1e-5)
+
+
+def test_unknown_case(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["nonsense"])
+    assert "unknown case 'nonsense'" in capsys.readouterr().err
+
+
+def test_copies_have_a_speed() -> None:
+    assert copy_bandwidth(1) > 1e7
