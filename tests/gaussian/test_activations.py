@@ -14,8 +14,8 @@ import pytest
 from featlab.errors import InvalidParameter
 from featlab.gaussian import activation, activation_names
 from featlab.gaussian.activations import Activation
-from featlab.gaussian.activations_ops import jax_float64
 from featlab.gaussian.hermite import hermite
+from featlab.precision import double_precision
 
 # Off the kinks (all at 0), on both sides, with the far tails.
 POINTS = np.array([-30.0, -5.0, -2.3, -1.0, -0.4, -1e-3, 1e-3, 0.2, 0.9, 1.7, 3.1, 6.0, 30.0])
@@ -23,7 +23,7 @@ every_name = pytest.mark.parametrize("name", activation_names())
 
 
 def autodiff(act: Activation, x: np.ndarray) -> np.ndarray:
-    with jax_float64():
+    with double_precision():
         return np.asarray(jax.vmap(jax.grad(lambda t: act.jax_value(t)))(jnp.asarray(x, dtype=jnp.float64)))
 
 
@@ -48,7 +48,7 @@ def test_derivative_integrates_to_the_value(name: str) -> None:
 @every_name
 def test_numpy_and_jax_agree_in_double_precision(name: str) -> None:
     act = activation(name)
-    with jax_float64():
+    with double_precision():
         x = jnp.asarray(POINTS, dtype=jnp.float64)
         value, slope = jax.jit(act.jax_value)(x), jax.jit(act.jax_derivative)(x)
         assert value.dtype == slope.dtype == jnp.float64
@@ -65,7 +65,7 @@ def test_jax_keeps_the_type_and_shape_of_its_input(name: str, dtype: type) -> No
     for function in (act.jax_value, act.jax_derivative):
         assert function(x).dtype == dtype
         assert function(x).shape == (2, 3)
-        with jax_float64():
+        with double_precision():
             assert function(x).dtype == dtype
 
 

@@ -8,8 +8,8 @@ import pytest
 from jax import lax
 
 from featlab.learners.readout import LEAVE_ONE_OUT, LEAVE_ONE_OUT_GRID
+from featlab.precision import double_precision
 from featlab.simulate.ridge import SMALLEST_SHARE, Columns, Rows, fit_dual, fit_primal, path_dual, path_primal
-from featlab.targets.evaluate import double_precision
 
 SHAPES = [(40, 15), (15, 40), (20, 20)]
 

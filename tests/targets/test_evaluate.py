@@ -10,8 +10,9 @@ from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from featlab.errors import InvalidParameter, InvalidTarget
+from featlab.precision import double_precision
 from featlab.targets import Target, target
-from featlab.targets.evaluate import double_precision, gradients, values
+from featlab.targets.evaluate import gradients, values
 from featlab.targets.language import parse
 
 VARIABLES = st.sampled_from(["h1", "h2", "h3", "xi1"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import sympy
 
-from featlab.targets.evaluate import double_precision
+from featlab.precision import double_precision
 from featlab.targets.functions import FUNCTIONS, LanguageFunction, hermite_coefficients, typed_names
 
 ROWS = pytest.mark.parametrize("row", FUNCTIONS.values(), ids=FUNCTIONS.keys())

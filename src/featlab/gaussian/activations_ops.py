@@ -6,8 +6,7 @@ are the same formula. JAX is imported only when its face is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from types import SimpleNamespace
@@ -17,6 +16,7 @@ import numpy as np
 import scipy.special
 
 from featlab.gaussian.hermite import Floats
+from featlab.precision import double_precision
 
 _SHARED_NAMES = (
     "abs",
@@ -52,25 +52,10 @@ class Formula:
     kernel: Callable[[Floats], Floats] | None = None
 
 
-@contextmanager
-def jax_float64() -> Iterator[None]:
-    """JAX in double precision within the block, in this thread only."""
-    import jax
-
-    if hasattr(jax, "enable_x64"):
-        scope = jax.enable_x64(True)
-    else:  # its place in older releases
-        from jax.experimental import enable_x64  # type: ignore[attr-defined]
-
-        scope = enable_x64()
-    with scope:
-        yield
-
-
 def _in_float64(function: Callable[[Any], Any], x: Floats) -> Floats:
     import jax.numpy as jnp
 
-    with jax_float64():
+    with double_precision():
         return np.asarray(function(jnp.asarray(x, dtype=jnp.float64)), dtype=np.float64)
 
 

@@ -16,6 +16,7 @@ import featlab
 from featlab.errors import InvalidParameter
 from featlab.learners.checks import positive_integer
 from featlab.learners.students import TwoLayer
+from featlab.precision import double_precision
 from featlab.simulate.algorithms import algorithm, check_learner, demand, schedule
 from featlab.simulate.designs.choose import Choice, choose
 from featlab.simulate.designs.spiked import known_axes, with_inputs
@@ -84,7 +85,7 @@ def simulate(
     if dim < axes:
         raise InvalidParameter("dim", dim, f"at least {axes}: the target's directions, and one for the inputs' spike")
     wanted = demand(learner, student, int(dim), axes, samples, np.dtype(dtype))
-    with jax.enable_x64(True) if dtype == "float64" else nullcontext():
+    with double_precision() if dtype == "float64" else nullcontext():
         choice = choose(wanted, design, memory)
         problem = Problem(target, student, learner, with_inputs(choice.design, target.inputs))
         steps = algorithm(problem)

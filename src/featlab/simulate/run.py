@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from featlab.precision import double_precision
 from featlab.simulate.algorithms import Schedule, algorithm
 from featlab.simulate.observe import observe
 from featlab.simulate.problem import Algorithm, Problem
@@ -148,8 +149,6 @@ def _seen(problem: Problem, names: tuple[str, ...], carry: Carry, keys: Array) -
     """The asked quantities; those of a fitted second layer, if there is one, are computed in float64."""
     if algorithm(problem).fit is None or "risk" not in names:
         return look(problem, names, carry, keys)
-    from featlab.targets.evaluate import double_precision  # loads SymPy, which no other run needs
-
     with double_precision():
         fitted = look_fitted(problem, carry, keys)
     return look(problem, tuple(name for name in names if name not in fitted), carry, keys) | fitted

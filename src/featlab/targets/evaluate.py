@@ -6,7 +6,6 @@ No code is generated. Each different node is computed once per call.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,15 +45,6 @@ def values_jax(tree: sympy.Expr, fields: Mapping[str, Any]) -> Any:
     # Constant parts are computed once in float64 and enter as Python floats, which take the fields' precision.
     memo = {node: float(values(node, {})) for node in sympy.preorder_traversal(tree) if not node.free_symbols}
     return _walk(tree, fields, memo, number, call)
-
-
-def double_precision() -> Any:
-    """A context in which JAX computes in float64; it ends with the block and is local to the thread."""
-    import jax
-
-    if hasattr(jax, "enable_x64"):
-        return jax.enable_x64(True)
-    return import_module("jax.experimental").enable_x64(True)  # where older versions keep it
 
 
 def _numpy_call(row: LanguageFunction, arguments: Sequence[Any]) -> Any:

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from featlab.errors import InvalidParameter, InvalidTarget
+from featlab.precision import double_precision
 from featlab.targets.admissible import check_not_constant, check_poles, check_tails, spread_points
-from featlab.targets.evaluate import Floats, Jet, double_precision, values
+from featlab.targets.evaluate import Floats, Jet, values
 from featlab.targets.kinks import Kink
 from featlab.targets.model import Target
 from featlab.targets.rank import Probe, relevant_subspace
