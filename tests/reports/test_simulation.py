@@ -50,7 +50,7 @@ def test_numbers_of_the_table() -> None:
     overlap, cosine = given["overlap"].values[:, 1, 0, 0], np.abs(given["cosine"].values[:, 1, 0, 0])
     error = np.std(overlap, ddof=1) / 5**0.5
     risk = np.median(given["risk"].values[:, 1])
-    row = f"0.1 {np.median(cosine):.4f} {np.mean(overlap):.4f} +- {error:.4f} {risk:.4f}"
+    row = f"0.1 {np.median(cosine):.4f} {np.mean(overlap):.4f} +- {error:.4f} {risk:.4g}"
     assert row in " ".join(text(given).split())
     assert "virtual, 1.23 MB a seed" in text(given)
 
@@ -78,7 +78,7 @@ def test_missing_values_are_dashes_and_nulls() -> None:
         given[name][:, 2] = np.nan
     given["outcome"][:] = "diverged"
     given["diverged_step"][:] = np.array([7, 9])
-    assert "0.2         -           -       -" in text(given)
+    assert "0.2 - - -" in " ".join(text(given).split())
     assert "Outcome: 2 diverged (first at step 7)." in text(given)
     record = json.loads(json.dumps(simulation_record(given), allow_nan=False))
     assert record["data"]["risk"]["values"][0][2] is None

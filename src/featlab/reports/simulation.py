@@ -101,8 +101,8 @@ def _table(dataset: xr.Dataset, shown: list[int]) -> Padding:
         row += [_mean(overlaps[:, index, place]) for place in range(rank) if with_means]
         if with_subspace:
             values = dataset["subspace"].transpose("seed", "time", "component").values[:, index]
-            row.append(" ".join(_median(values[:, place], 2) for place in range(values.shape[1])))
-        table.add_row(*row, _median(risk[:, index]))
+            row.append(" ".join(_median(values[:, place], ".2f") for place in range(values.shape[1])))
+        table.add_row(*row, _median(risk[:, index], ".4g"))
     return Padding(table, (1, 0, 1, 0))
 
 
@@ -124,9 +124,9 @@ def _shown_times(count: int) -> list[int]:
     return sorted({round(place) for place in np.linspace(0, count - 1, min(count, _MOST_TIMES))})
 
 
-def _median(values: Floats, digits: int = 4) -> str:
+def _median(values: Floats, form: str = ".4f") -> str:
     present = values[np.isfinite(values)]
-    return f"{np.median(present):.{digits}f}" if present.size else "-"
+    return f"{np.median(present):{form}}" if present.size else "-"
 
 
 def _mean(values: Floats) -> str:
