@@ -16,6 +16,8 @@ _PUBLIC = {
     "FeatlabError": "featlab.errors",
     "Target": "featlab.targets",
     "target": "featlab.targets",
+    "Isotropic": "featlab.targets",
+    "Spiked": "featlab.targets",
     "catalogue": "featlab.targets",
     "analyse": "featlab.analysis",
     "Analysis": "featlab.analysis",
