@@ -60,6 +60,10 @@ def test_matching_rejects() -> None:
     assert not matches("a\n...\nd", "a\nb\nc")
     assert not matches("a", "a\nb")
     assert not matches("1.5", "1x5")
+    assert matches("a 0.150 b", "a 0.152 b")
+    assert not matches("a 0.150 b", "a 0.153 b")
+    assert not matches("a 0.150 b", "a 0.150 c")
+    assert not matches("n = 12", "n = 13")
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
