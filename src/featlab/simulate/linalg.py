@@ -86,8 +86,20 @@ def split(basis: Array, block: Array) -> tuple[Array, Array, Array]:
     first = product(basis, block.T).T
     lower, q = lower_factor(block - product(first, basis))
     second = product(basis, q.T).T
-    correction, q = lower_factor(q - product(second, basis))
+    correction, q = _corrected(second, q, q - product(second, basis))
     return first + product(lower, second), product(lower, correction), q
+
+
+def _corrected(second: Array, q: Array, remainder: Array) -> tuple[Array, Array]:
+    """`lower_factor` of the remainder Q - S basis, S small: its Gram matrix is Q Q^T - S S^T, without a sum over n."""
+    if 2 * second.shape[1] >= q.shape[1]:  # the basis may fill the space, and S need not be small
+        return lower_factor(remainder)
+    missing = jnp.sum(q**2, axis=1) < 1 / 2
+    eye = jnp.eye(len(q), dtype=q.dtype)
+    gram = eye - product(second, second.T)
+    factor = jnp.linalg.cholesky(gram)
+    inverse = solve_triangular(factor, eye, lower=True)
+    return jnp.where(missing[None, :], 0, factor), product(inverse, remainder)
 
 
 def off(basis: Array, block: Array) -> Array:
