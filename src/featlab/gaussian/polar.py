@@ -1,7 +1,9 @@
 """Gaussian integrals in polar coordinates: a direction on the sphere, a radius of law chi.
 
-A kink surface that every ray crosses transversally (a sphere, a tilted plane) is cut exactly by its crossings with the
-rays, and one whose sign depends on the direction only (a cone: any plane through the origin) by cutting the angles.
+A kink surface that every ray crosses transversally (a sphere, a shifted plane) is cut exactly by its crossings with the
+rays, and one whose sign depends on the direction only (a cone: any plane through the origin) by cutting the angles. In
+two dimensions that is exact too; from three on only the innermost circle is cut, and where such circles touch the cone
+the average over the outer angle converges slowly, unless the cone is a coordinate plane or circular around an axis.
 """
 
 from __future__ import annotations
@@ -106,7 +108,7 @@ def polar_rule(surfaces: Sequence[Surface], dimension: int, nodes: int) -> Rule:
     """A rule for N(0, I_dimension) on rays, each cut where it crosses one of the surfaces; angles are cut at the cones.
 
     Not exact for polynomials, but it converges spectrally for functions that are smooth between surfaces which the
-    rays cross transversally.
+    rays cross transversally; for tilted cones in three or more dimensions see the head of this file.
     """
     cones = [surface.function for surface in surfaces if is_cone(surface.function, dimension)]
     crossing = [surface.function for surface in surfaces if not is_cone(surface.function, dimension)]

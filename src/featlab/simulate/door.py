@@ -94,7 +94,8 @@ def simulate(
         show = sys.stderr.isatty() if progress is None else progress
         runs = run(problem, plan, names, keys, choice.seeds_at_once, show)
     dataset = _dataset(runs, names, numbers, np.array(plan.steps), plan.unit)
-    return dataset.assign_attrs(_provenance(problem, choice, samples, key))
+    device = next(iter(keys.devices())).device_kind
+    return dataset.assign_attrs(_provenance(problem, choice, samples, key, device))
 
 
 def _seed_numbers(seeds: int | Iterable[int]) -> list[int]:
@@ -115,7 +116,7 @@ def _dataset(runs: Runs, names: tuple[str, ...], seeds: list[int], steps: np.nda
     return xr.Dataset(data, coords={"seed": seeds, "time": steps / unit, "step": ("time", steps)})
 
 
-def _provenance(problem: Problem, choice: Choice, samples: int | None, key: int | Array) -> dict[str, Any]:
+def _provenance(problem: Problem, choice: Choice, samples: int | None, key: int | Array, device: str) -> dict[str, Any]:
     return {
         "target": problem.target.text,
         "noise": problem.target.noise,
@@ -131,5 +132,5 @@ def _provenance(problem: Problem, choice: Choice, samples: int | None, key: int 
         "key": key if isinstance(key, int) else str(np.asarray(root_key(key)).tolist()),
         "featlab": featlab.__version__,
         "jax": jax.__version__,
-        "device": jax.devices()[0].device_kind,
+        "device": device,
     }
