@@ -92,7 +92,8 @@ def split(basis: Array, block: Array) -> tuple[Array, Array, Array]:
 
 def _corrected(second: Array, q: Array, remainder: Array) -> tuple[Array, Array]:
     """`lower_factor` of the remainder Q - S basis, S small: its Gram matrix is Q Q^T - S S^T, without a sum over n."""
-    if 2 * second.shape[1] >= q.shape[1]:  # the basis may fill the space, and S need not be small
+    # A single row needs no factorisation; and where the basis may fill the space, S need not be small.
+    if len(q) == 1 or 2 * second.shape[1] >= q.shape[1]:
         return lower_factor(remainder)
     missing = jnp.sum(q**2, axis=1) < 1 / 2
     eye = jnp.eye(len(q), dtype=q.dtype)
