@@ -1,12 +1,10 @@
-"""Which algorithm runs a learner, what it asks of a design, and when its time passes."""
+"""Which algorithm runs a learner, and what it asks of a design."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 
 from featlab.errors import InvalidParameter
 from featlab.learners.checks import positive_integer
@@ -29,16 +27,6 @@ _ALGORITHMS = {
     GiantSteps: giant_steps,
     ReusedBatch: reused_batch,
 }
-_DEFAULT_TIMES = 40
-_MOST_STEPS = 2**31 - 1
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """When to look: numbers of steps, ascending, and how many steps one unit of the `time` axis is."""
-
-    steps: tuple[int, ...]
-    unit: float
 
 
 def algorithm(problem: Problem) -> Algorithm:
@@ -84,54 +72,3 @@ def _readout_demand(
         first = demand(learner.first, student, dim, rank, samples, dtype)
     besides = readout_bytes(learner, student, dim, rank, first.rows, dtype)
     return replace(first, uses=first.uses + (learner.data == "same"), besides=besides)
-
-
-def schedule(learner: Any, dim: int, samples: int | None, times: Sequence[float] | None) -> Schedule:
-    """When to look at a run.
-
-    One-pass learners: time is steps/d; `times` says when to look, or `samples` in all, at 40 log-spaced times.
-    Learners of a few steps: time is the number of steps, all of them unless `times` names some.
-    Readouts: that of their first layer; random features have the one time 0.
-    """
-    if isinstance(learner, Readout):
-        return _untrained(samples, times) if learner.first is None else schedule(learner.first, dim, samples, times)
-    if isinstance(learner, GiantSteps | ReusedBatch):
-        steps = _step_numbers(range(learner.steps + 1) if times is None else times, 1.0)
-        if steps[-1] > learner.steps:
-            raise InvalidParameter("times", times, f"step numbers from 0 to {learner.steps}")
-        return Schedule(steps, 1.0)
-    last = None if samples is None else positive_integer("samples", samples) // learner.batch
-    if last == 0:
-        raise InvalidParameter("samples", samples, f"at least one batch of {learner.batch}")
-    if times is None:
-        if last is None:
-            raise InvalidParameter("samples", None, "a number of samples, or times= in units of d steps")
-        return Schedule(_log_spaced(last), float(dim))
-    steps = _step_numbers(times, float(dim))
-    if last is not None and steps[-1] > last:
-        raise InvalidParameter("times", times, f"times up to {last / dim}, for which there are samples")
-    return Schedule(steps, float(dim))
-
-
-def _untrained(samples: int | None, times: Sequence[float] | None) -> Schedule:
-    if samples is not None:
-        raise InvalidParameter("samples", samples, "None: RandomFeatures states its own number of samples")
-    if times is not None and _step_numbers(times, 1.0) != (0,):
-        raise InvalidParameter("times", times, "None, or 0: random features are never trained")
-    return Schedule((0,), 1.0)
-
-
-def _step_numbers(times: Sequence[float], unit: float) -> tuple[int, ...]:
-    values = np.atleast_1d(np.asarray(times, dtype=np.float64))
-    if values.ndim != 1 or values.size == 0 or not np.all(np.isfinite(values)) or np.any(values < 0):
-        raise InvalidParameter("times", times, "a sequence of finite numbers, none negative")
-    steps = np.unique(np.rint(values * unit))
-    if steps[-1] > _MOST_STEPS:
-        raise InvalidParameter("times", times, f"at most {_MOST_STEPS:,} steps")
-    return tuple(int(step) for step in steps)
-
-
-def _log_spaced(last: int) -> tuple[int, ...]:
-    if last > _MOST_STEPS:
-        raise InvalidParameter("samples", last, f"at most {_MOST_STEPS:,} steps")
-    return tuple(int(s) for s in np.unique(np.rint(np.geomspace(1, last + 1, _DEFAULT_TIMES) - 1)))

@@ -15,9 +15,10 @@ from jax import Array
 import featlab
 from featlab.errors import InvalidParameter
 from featlab.learners.checks import positive_integer
+from featlab.learners.schedule import schedule
 from featlab.learners.students import TwoLayer
 from featlab.precision import double_precision
-from featlab.simulate.algorithms import algorithm, check_learner, demand, schedule
+from featlab.simulate.algorithms import algorithm, check_learner, demand
 from featlab.simulate.designs.choose import Choice, choose
 from featlab.simulate.designs.spiked import known_axes, with_inputs
 from featlab.simulate.observe import DEFAULT, QUANTITIES, check_names

@@ -18,8 +18,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from featlab.learners.schedule import Schedule
 from featlab.precision import double_precision
-from featlab.simulate.algorithms import Schedule, algorithm
+from featlab.simulate.algorithms import algorithm
 from featlab.simulate.observe import observe
 from featlab.simulate.problem import Algorithm, Problem
 from featlab.simulate.random import fold, named

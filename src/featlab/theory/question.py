@@ -1,0 +1,79 @@
+"""What a prediction is asked, and what comes back before it is labelled: the contract of every predictor.
+
+A predictor is a function of a `Question` and a `Start` that returns a `Prediction`; `featlab.theory.door` finds the one
+for a learner and turns what it says into a dataset with the names and axes of a simulation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featlab.errors import FeatlabError
+from featlab.gaussian.hermite import Floats
+from featlab.learners.students import TwoLayer
+from featlab.targets import Target
+
+
+class NoPrediction(FeatlabError):
+    """A question that no theory here answers. The message says which part of it, and what could be asked instead."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A target, a learner, a student, sizes, and the numbers of steps after which an answer is wanted.
+
+    Attributes:
+        target, learner, student: as for a simulation.
+        dim: d. A prediction is for d -> infinity; d enters through step sizes, through alpha = samples / d and t / d.
+        samples: as for a simulation: in all for one-pass learners, in a batch for the others.
+        steps: ascending numbers of steps (whole numbers).
+    """
+
+    target: Target
+    learner: Any
+    student: TwoLayer
+    dim: int
+    samples: int | None
+    steps: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Start:
+    """The order parameters of one student at the start, and what of it is never trained.
+
+    Attributes:
+        overlap: M = W W*^T (p, r).
+        gram: Q = W W^T (p, p).
+        second: a (p,).
+        biases: b (p,).
+    """
+
+    overlap: Floats
+    gram: Floats
+    second: Floats
+    biases: Floats
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What is predicted at every asked step.
+
+    Attributes:
+        values: name -> array (steps, ...), with the names and axes of `featlab.simulate`: "overlap" (steps, p, r),
+            "gram" (steps, p, p), "risk" (steps,), ...; NaN where the outcome forbids an answer.
+        errors: name -> numerical error of the value, same shape; a name that is missing has none worth stating.
+        outcome: "ok", or in a word what went wrong ("diverged", "not converged").
+        remedy: what to do about it; empty when ok.
+        words: one sentence: which limit this is, and what it neglects.
+    """
+
+    values: Mapping[str, Floats]
+    words: str
+    errors: Mapping[str, Floats] = field(default_factory=dict)
+    outcome: str = "ok"
+    remedy: str = ""
