@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-
 from featlab.errors import InvalidParameter
 from featlab.learners.checks import positive_integer
 from featlab.learners.giant import GiantSteps
