@@ -2,47 +2,38 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from featlab.lazy import public_names
 
 __version__ = "0.1.0"
 
-# Public name -> the module that holds it. Nothing is imported until it is asked for, so that `import featlab`
+# Public name -> the package that holds it. Nothing is imported until it is asked for, so that `import featlab`
 # and `featlab --help` stay instant.
 _PUBLIC = {
-    "InvalidParameter": "featlab.errors",
-    "InvalidTarget": "featlab.errors",
-    "DoesNotFit": "featlab.simulate",
-    "FeatlabError": "featlab.errors",
-    "Target": "featlab.targets",
-    "target": "featlab.targets",
-    "Isotropic": "featlab.targets",
-    "Spiked": "featlab.targets",
-    "catalogue": "featlab.targets",
-    "analyse": "featlab.analysis",
-    "Analysis": "featlab.analysis",
-    "OnlineSgd": "featlab.learners",
-    "Extragradient": "featlab.learners",
-    "GiantSteps": "featlab.learners",
-    "ReusedBatch": "featlab.learners",
-    "Readout": "featlab.learners",
-    "RandomFeatures": "featlab.learners",
-    "StepLaw": "featlab.learners",
-    "TwoLayer": "featlab.learners",
-    "explain": "featlab.reports",
-    "Explanation": "featlab.reports",
+    "InvalidParameter": "errors",
+    "InvalidTarget": "errors",
+    "DoesNotFit": "simulate",
+    "FeatlabError": "errors",
+    "Target": "targets",
+    "target": "targets",
+    "Isotropic": "targets",
+    "Spiked": "targets",
+    "catalogue": "targets",
+    "analyse": "analysis",
+    "Analysis": "analysis",
+    "OnlineSgd": "learners",
+    "Extragradient": "learners",
+    "GiantSteps": "learners",
+    "ReusedBatch": "learners",
+    "Readout": "learners",
+    "RandomFeatures": "learners",
+    "StepLaw": "learners",
+    "TwoLayer": "learners",
+    "explain": "reports",
+    "Explanation": "reports",
 }
 
-__all__ = ["__version__", *_PUBLIC, "simulate"]
+# Packages that are called like their main functions.
+_CALLED = ("simulate",)
 
-
-def __getattr__(name: str) -> Any:
-    if name == "simulate":  # the package, which can be called
-        return importlib.import_module("featlab.simulate")
-    if name in _PUBLIC:
-        return getattr(importlib.import_module(_PUBLIC[name]), name)
-    raise AttributeError(f"module 'featlab' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__all__ = ["__version__", *_PUBLIC, *_CALLED]
+__getattr__, __dir__ = public_names(__name__, _PUBLIC, _CALLED)

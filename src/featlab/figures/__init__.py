@@ -5,8 +5,7 @@ They compose; they never analyse, simulate or keep state: figures are made with 
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from featlab.lazy import public_names
 
 _PUBLIC = {
     "cost_figure": "costs",
@@ -18,13 +17,4 @@ _PUBLIC = {
 }
 
 __all__ = list(_PUBLIC)
-
-
-def __getattr__(name: str) -> Any:
-    if name in _PUBLIC:
-        return getattr(importlib.import_module(f"featlab.figures.{_PUBLIC[name]}"), name)
-    raise AttributeError(f"module 'featlab.figures' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = public_names(__name__, _PUBLIC)

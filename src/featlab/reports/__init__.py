@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from featlab.lazy import public_names
 
 _PUBLIC = {"Explanation": "explanation", "explain": "explanation"}
 
 __all__ = list(_PUBLIC)
-
-
-def __getattr__(name: str) -> Any:
-    if name in _PUBLIC:
-        return getattr(importlib.import_module(f"featlab.reports.{_PUBLIC[name]}"), name)
-    raise AttributeError(f"module 'featlab.reports' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = public_names(__name__, _PUBLIC)

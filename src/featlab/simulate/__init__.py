@@ -6,31 +6,10 @@ The public names are loaded when they are first asked for. The package itself ca
 
 from __future__ import annotations
 
-import importlib
-import sys
-from types import ModuleType
-from typing import Any
+from featlab.lazy import callable_package, public_names
 
 _PUBLIC = {"simulate": "door", "DoesNotFit": "designs.choose"}
 
 __all__ = list(_PUBLIC)
-
-
-def __getattr__(name: str) -> Any:
-    if name in _PUBLIC:
-        return getattr(importlib.import_module(f"featlab.simulate.{_PUBLIC[name]}"), name)
-    raise AttributeError(f"module 'featlab.simulate' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
-class _Callable(ModuleType):
-    """A module that is called like its main function."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return __getattr__("simulate")(*args, **kwargs)
-
-
-sys.modules[__name__].__class__ = _Callable
+__getattr__, __dir__ = public_names(__name__, _PUBLIC)
+callable_package(__name__, "simulate")

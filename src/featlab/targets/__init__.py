@@ -5,8 +5,7 @@ The public names are loaded when they are first asked for.
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from featlab.lazy import public_names
 
 _PUBLIC = {
     "Isotropic": "inputs",
@@ -19,13 +18,4 @@ _PUBLIC = {
 }
 
 __all__ = list(_PUBLIC)
-
-
-def __getattr__(name: str) -> Any:
-    if name in _PUBLIC:
-        return getattr(importlib.import_module(f"featlab.targets.{_PUBLIC[name]}"), name)
-    raise AttributeError(f"module 'featlab.targets' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = public_names(__name__, _PUBLIC)
