@@ -135,6 +135,8 @@ def _advance(problem: Problem, over_seeds: Any, carry: Carry, keys: Array, begin
             now = jax.tree.map(lambda part: part[number - index * steps.block], fresh)
             return over_seeds(lambda carry, now: _guarded(steps, carry, now, number))(carry, now)
 
+        if steps.block == 1:  # a loop within the loop would cost a GPU one more round trip for each step
+            return number + 1, one_step(number, carry)
         end = jnp.minimum(stop, (index + 1) * steps.block)
         return end, lax.fori_loop(number, end, one_step, carry)
 
