@@ -8,7 +8,8 @@ import typer
 
 import featlab
 from featlab.cli.explain import EXPLAIN_EPILOG, explain
-from featlab.cli.simulate import SIMULATE_EPILOG, SimulateCommand, simulate
+from featlab.cli.run_options import RunCommand
+from featlab.cli.simulate import SIMULATE_EPILOG, simulate
 
 app = typer.Typer(
     name="featlab",
@@ -37,4 +38,4 @@ def common(
 # An expression may begin with a minus sign: what is no known option is taken as the expression.
 _LENIENT = {"ignore_unknown_options": True}
 app.command(epilog=EXPLAIN_EPILOG, context_settings=_LENIENT)(explain)
-app.command(cls=SimulateCommand, epilog=SIMULATE_EPILOG, context_settings=_LENIENT)(simulate)
+app.command(cls=RunCommand, epilog=SIMULATE_EPILOG, context_settings=_LENIENT)(simulate)
