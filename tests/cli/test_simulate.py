@@ -163,6 +163,9 @@ def test_options_become_learners() -> None:
     assert build_learner("reused-batch", {"steps": 3, "step_size": "0.2"}, "same", None) == Readout(reused, data="same")
     assert build_student({"width": 4, "biases": "0.5", "paired": True}) == TwoLayer(4, biases=0.5, paired=True)
     assert build_student({"biases": "gaussian"}).biases == "gaussian"
+    assert build_student({"width": 2, "start": "planted", "planted": "0.3,0.1;0,-0.2"}) == TwoLayer(
+        2, start="planted", planted=((0.3, 0.1), (0.0, -0.2))
+    )
 
 
 def test_every_field_of_a_description_is_an_option() -> None:

@@ -133,6 +133,20 @@ def test_starts():
     np.testing.assert_allclose(jnp.linalg.norm(held.weights, axis=1), 1, rtol=1e-6)
 
 
+@pytest.mark.parametrize("design", [DENSE, FreshVirtual(dim=50, known=2, width=3, rows=1)])
+def test_planted_start_has_its_cosines(design):
+    """Cosines as planted, norms as described, and a rest that is as large as it must be and differs by neuron."""
+    cosines = ((0.3, 0.1), (0.0, -0.2), (0.6, 0.8))
+    student = TwoLayer(3, start="planted", norm=2.0, planted=cosines)
+    weights = np.asarray(start_network(KEY, problem(OnlineSgd(0.1), student, design)).weights)
+    np.testing.assert_allclose(weights[:, :2], 2 * np.array(cosines), rtol=1e-6)
+    np.testing.assert_allclose(np.linalg.norm(weights, axis=1), 2, rtol=1e-6)
+    rest = weights[:, 2:]
+    assert abs(rest[0] @ rest[1]) < 0.99 * np.linalg.norm(rest[0]) * np.linalg.norm(rest[1])
+    with pytest.raises(InvalidParameter, match="2 cosines a neuron"):
+        start_network(KEY, problem(OnlineSgd(0.1), TwoLayer(1, start="planted", planted=((0.3,),)), design))
+
+
 def test_second_layers_and_biases():
     def network(**words):
         return start_network(KEY, problem(OnlineSgd(0.1), TwoLayer(3, **words)))

@@ -76,12 +76,17 @@ def _number_or_word(option: str, text: str) -> float | str:
     return float(text) if re.fullmatch(_NUMBER, text) else text
 
 
+def _planted(option: str, text: str) -> tuple[tuple[float, ...], ...]:
+    return tuple(numbers(option, row) for row in text.split(";"))
+
+
 # How the text of an option becomes the value of the field; a field that is not here takes what it is given.
 _READ: dict[str, Callable[[str, str], Any]] = {
     "step_size": step,
     "inner_step": step,
     "scale": _scales,
     "biases": _number_or_word,
+    "planted": _planted,
 }
 
 

@@ -106,7 +106,15 @@ def ask(
     bias_scale: Annotated[
         float | None, typer.Option(metavar="C", help="Factor of random biases.", rich_help_panel=_STUDENT)
     ] = None,
-    start: Annotated[str | None, typer.Option(help="sphere, gaussian or orthogonal.", rich_help_panel=_STUDENT)] = None,
+    start: Annotated[
+        str | None, typer.Option(help="sphere, gaussian, orthogonal or planted.", rich_help_panel=_STUDENT)
+    ] = None,
+    planted: Annotated[
+        str | None,
+        typer.Option(
+            metavar="C,..;..", help="Planted cosines: neurons by ';', directions by ','.", rich_help_panel=_STUDENT
+        ),
+    ] = None,
     norm: Annotated[
         float | None, typer.Option(metavar="R", help="Norm of a row at the start; 1.", rich_help_panel=_STUDENT)
     ] = None,
@@ -132,6 +140,7 @@ def ask(
         biases=biases,
         bias_scale=bias_scale,
         start=start,
+        planted=planted,
         norm=norm,
     )
     what = build_learner(learner, learner_options, readout, ridge)

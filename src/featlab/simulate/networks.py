@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from featlab.simulate.problem import Problem
@@ -26,8 +27,10 @@ def start_network(key: Array, problem: Problem) -> Network:
     """The student at the start, as its description says; with a constraint, rows start on the sphere."""
     student, count, dtype = problem.student, problem.student.distinct, problem.design.dtype
     rows = problem.design.gaussian_rows(named(key, "weights"), count)
-    if student.start == "orthogonal":
+    if student.start in ("orthogonal", "planted"):
         rows = rows.at[:, : problem.target.rank].set(0)
+    if student.start == "planted":
+        rows = _plant(rows, student.planted_cosines(problem.target.rank))
     if student.start == "gaussian" and getattr(problem.learner, "constraint", "none") == "none":
         weights = rows * (student.norm / problem.design.dim**0.5)
     else:
@@ -40,6 +43,14 @@ def start_network(key: Array, problem: Problem) -> Network:
             jnp.concatenate([network.second, -network.second]),
         )
     return replace(network, weights=network.weights.astype(dtype))
+
+
+def _plant(rows: Array, cosines: tuple[tuple[float, ...], ...]) -> Array:
+    """Unit rows with these cosines with the first axes; `rows`, zero there, say where the rest points."""
+    along = np.asarray(cosines)
+    square = np.sum(along**2, axis=1, keepdims=True)
+    rest = np.sqrt(np.maximum(1 - square, 0))  # 1 - 1 may round to -2e-16
+    return (jnp.asarray(rest, rows.dtype) * rescale(rows, 1.0)).at[:, : along.shape[1]].set(along)
 
 
 def output(problem: Problem, network: Network, fields: Array) -> Array:
