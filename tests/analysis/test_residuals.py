@@ -54,3 +54,10 @@ def test_directions_of_one_step() -> None:
     assert giant_step_subspace(energies, 1).shape == (3, 0)
     assert giant_step_subspace(energies, 2) == pytest.approx(np.eye(3)[:, :2])
     assert giant_step_subspace(energies, 3) == pytest.approx(np.eye(3))
+
+
+def test_noise_inside_the_link_stays_when_every_direction_is_known() -> None:
+    """h1 + 0.5 xi1 h2 + h2: the noise has variance 0.25 E[h2^2]."""
+    of = target("h1+h2**2+0.5*xi1*h2")
+    found = regimes(of, hermite_energies(build_grids(of), 8), 2)
+    assert [regime.residual for regime in found if regime.known_dimension == 2] == pytest.approx([0.25] * 3)

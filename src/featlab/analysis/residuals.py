@@ -3,8 +3,8 @@
 Statement (Dandi et al. 2023, Theorems 3 and 4, Conjecture 2): one giant step on n ~ d^a samples finds the subspace U
 of the Hermite tensors of degree <= a. With p = O(1) neurons the error stays above E Var(f | x), x = h_U; with p ~ d^b
 it stays above ||P_{U,>k} f||^2, k = min(a, b): the part of f of degree > k in the directions outside U, any function
-of x being free. The case k = 1 is proven (conditional Gaussian equivalence), larger k is conjectured. Label noise is
-not counted.
+of x being free. The case k = 1 is proven (conditional Gaussian equivalence), larger k is conjectured. Additive label
+noise is not counted; noise inside the link is, and stays when every direction is known.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from featlab.gaussian.hermite import Floats, hermite_products, unfold
 from featlab.gaussian.quadrature import nested_rule
 from featlab.targets import Kink, Target
 
-_KNOWN_NODES = {1: 16, 2: 8, 3: 5}
+_KNOWN_NODES = {1: 16, 2: 8, 3: 5, 4: 4}
 _INNER_NODES = {1: 24, 2: 14, 3: 7, 4: 5}
 
 
@@ -69,22 +69,30 @@ def regimes(target: Target, energies: Energies, max_samples: int) -> tuple[Regim
     return tuple(found)
 
 
-def explained_variance(target: Target, energies: Energies, known: Floats, max_degree: int) -> Floats:
-    """Var of P_{U,<=k} f for k = 0..max_degree: sum over |b| <= k of E_x[ E[f h_b(z) | x]^2 ], less E[f]^2."""
-    if known.shape[1] == target.rank:
+def explained_variance(
+    target: Target, energies: Energies, known: Floats, max_degree: int, fewer_nodes: int = 0
+) -> Floats:
+    """Var of P_{U,<=k} f for k = 0..max_degree: sum over |b| <= k of E_x[ E[f h_b(z) | x]^2 ], less E[f]^2.
+
+    With `fewer_nodes` on every piece of every axis it is less accurate: the difference tells the error.
+    """
+    if known.shape[1] == target.rank and not target.hidden:
         return np.full(max_degree + 1, energies.variance)
     if known.shape[1] == 0:
         return np.cumsum(np.concatenate([[0.0], energies.per_degree[1 : max_degree + 1]]))
     unknown = complement(known)
     squares = np.zeros(max_degree + 1)
-    rule = known_rule(target, known, _KNOWN_NODES[known.shape[1]])
+    rule = known_rule(target, known, _KNOWN_NODES[known.shape[1]] - fewer_nodes)
+    inner_nodes = _INNER_NODES[unknown.shape[1] + target.hidden] - fewer_nodes
     for point, weight in zip(rule.points, rule.weights, strict=True):
-        squares += weight * _conditional_squares(target, known, unknown, point, max_degree)
+        squares += weight * _conditional_squares(target, known, unknown, point, max_degree, inner_nodes)
     mean = float(energies.coefficients[0][0])
     return np.cumsum(squares) - mean**2
 
 
-def _conditional_squares(target: Target, known: Floats, unknown: Floats, point: Floats, max_degree: int) -> Floats:
+def _conditional_squares(
+    target: Target, known: Floats, unknown: Floats, point: Floats, max_degree: int, nodes: int
+) -> Floats:
     """sum_{|b| = k} E[f h_b(z) | x = point]^2 for k = 0..max_degree."""
     free = unknown.shape[1]
     dimension = free + target.hidden
@@ -96,8 +104,10 @@ def _conditional_squares(target: Target, known: Floats, unknown: Floats, point: 
         return _InnerSurface(_moving_axes(kink.variables, unknown, target.rank), lambda z: kink.function(fields(z)))
 
     surfaces = [surface for surface in map(inside, target.kinks) if surface.variables]
-    rule = nested_rule(surfaces, dimension, _INNER_NODES[dimension])
+    rule = nested_rule(surfaces, dimension, nodes)
     values = rule.weights * target.link(fields(rule.points))
+    if not free:  # everything is known: no further degree explains the noise inside the link
+        return np.concatenate([[np.sum(values) ** 2], np.zeros(max_degree)])
     squares = [np.sum((values @ hermite_products(rule.points[:, :free], k)) ** 2) for k in range(max_degree + 1)]
     return np.array(squares)
 

@@ -82,7 +82,7 @@ class Analysis:
 
 def analyse(target: Target) -> Analysis:
     """Exponents, staircases, thresholds, residuals and costs of a target of at most four directions."""
-    _check_size(target)
+    check_size(target)
     search = max(_SEARCH[target.rank], min(target.degree or 0, 40))
     grids = build_grids(target)
     stairs = _climb(target, grids, search)
@@ -166,7 +166,8 @@ def _degree_to_fit(target: Target, energies: Energies) -> int | None:
     return max((sum(monomial) for monomial in energies.monomials()), default=0)
 
 
-def _check_size(target: Target) -> None:
+def check_size(target: Target) -> None:
+    """Refuse a target with more directions or noise variables than can be integrated over, or with other inputs."""
     if not isinstance(target.inputs, Isotropic):
         raise InvalidParameter("inputs", target.inputs, "Isotropic(): exponents and costs are for isotropic inputs")
     if target.rank > MOST_DIRECTIONS:

@@ -34,6 +34,8 @@ QUANTITIES: dict[str, tuple[tuple[str, ...], str]] = {
     "ridge": ((), "lambda of the fitted second layer"),
     "gradient_cosine": (("neuron", "direction"), "cosine of the last gradient of each neuron with each direction"),
     "weights": (("neuron", "axis"), "W in the coordinates of the design"),
+    "second_layer": (("neuron",), "a, which is never trained"),
+    "biases": (("neuron",), "b, which are never trained"),
 }
 # What comes with "risk": its error, and for a fitted second layer what it was fitted with.
 _WITH_RISK = ("risk_error", "ridge")
@@ -63,6 +65,8 @@ def observe(problem: Problem, names: tuple[str, ...], network: Network, info: An
         "subspace": lambda: jnp.linalg.svd(_cosines(weights, rank) / len(weights) ** 0.5, compute_uv=False),
         "gradient_cosine": lambda: _cosines(info.gradient, rank),
         "weights": lambda: weights,
+        "second_layer": lambda: network.second,
+        "biases": lambda: network.biases,
     }
     result = {name: quantities[name]() for name in names if name in quantities}
     if "risk" in names:

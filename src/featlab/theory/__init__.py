@@ -1,1 +1,18 @@
-"""What happens as d goes to infinity: state evolution, order parameters, spectra, ridge equivalents, bounds."""
+"""What happens as d goes to infinity: state evolution, order parameters, spectra, ridge equivalents, bounds.
+
+The public names are loaded when they are first asked for.
+"""
+
+from __future__ import annotations
+
+from featlab.lazy import public_names
+
+_PUBLIC = {
+    "predict": "door",
+    "NoPrediction": "question",
+    "Floor": "bounds",
+    "unexplained_variance": "bounds",
+}
+
+__all__ = list(_PUBLIC)
+__getattr__, __dir__ = public_names(__name__, _PUBLIC)
