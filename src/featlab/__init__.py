@@ -26,6 +26,7 @@ _PUBLIC = {
     "ReusedBatch": "learners",
     "Readout": "learners",
     "RandomFeatures": "learners",
+    "BayesAmp": "learners",
     "StepLaw": "learners",
     "TwoLayer": "learners",
     "explain": "reports",

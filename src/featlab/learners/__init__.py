@@ -16,6 +16,7 @@ _PUBLIC = {
     "ReusedBatch": "reuse",
     "Readout": "readout",
     "RandomFeatures": "readout",
+    "BayesAmp": "amp",
 }
 
 __all__ = list(_PUBLIC)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from featlab.errors import InvalidParameter
+from featlab.learners.amp import BayesAmp
 from featlab.learners.checks import positive_integer
 from featlab.learners.giant import GiantSteps
 from featlab.learners.readout import Readout
@@ -31,12 +32,14 @@ def schedule(learner: Any, dim: int, samples: int | None, times: Sequence[float]
 
     One-pass learners: time is steps/d; `times` says when to look, or `samples` in all, at 40 log-spaced times.
     Learners of a few steps: time is the number of steps, all of them unless `times` names some.
+    Message passing: time is the number of iterations, 40 log-spaced ones unless `times` names some.
     Readouts: that of their first layer; random features have the one time 0.
     """
     if isinstance(learner, Readout):
         return _untrained(samples, times) if learner.first is None else schedule(learner.first, dim, samples, times)
-    if isinstance(learner, GiantSteps | ReusedBatch):
-        steps = _step_numbers(range(learner.steps + 1) if times is None else times, 1.0)
+    if isinstance(learner, GiantSteps | ReusedBatch | BayesAmp):
+        every = _log_spaced(learner.steps) if isinstance(learner, BayesAmp) else range(learner.steps + 1)
+        steps = _step_numbers(every if times is None else times, 1.0)
         if steps[-1] > learner.steps:
             raise InvalidParameter("times", times, f"step numbers from 0 to {learner.steps}")
         return Schedule(steps, 1.0)

@@ -1,0 +1,64 @@
+"""Approximate message passing with the Bayes-optimal denoiser. A description only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from featlab.errors import InvalidParameter
+from featlab.learners.checks import finite_number, one_of, positive_integer, positive_number
+
+AMP_STARTS = ("random", "spectral", "informed")
+
+
+@dataclass(frozen=True)
+class BayesAmp:
+    """Bayes-AMP on one batch of n samples (Troiani et al. 2024, arXiv:2405.15480): the estimate What (r x d) of the
+    target's directions and its covariance C (r x r), given labels y = g(W* x) and the Gaussian prior.
+
+    With inputs x ~ N(0, I_d) and unit directions (the papers have x ~ N(0, I_d / d) and directions of norm sqrt d),
+
+        omega = X What^T - O,   g = g_out(y, omega, C),   A = (1/d) g^T g,
+        C' = (I + A)^-1,   What' = C' ((1/d) g^T X + A What),   O' = g C',
+
+    and What, C, O become (1 - damping) times the new plus damping times the old. O is the Onsager term; taking its damped
+    mean keeps it exact under damping. A is the empirical mean of g g^T, which has the limit of that of -dg/domega and
+    is positive. g_out(y, omega, V) is the gradient in omega of log E[P(y | z)], z ~ N(omega, V).
+    Without damping, overlaps follow state evolution step by step; with it, to the same fixed points.
+
+    Attributes:
+        iterations: the number of iterations at most.
+        damping: the weight of the old estimate, from 0 to below 1.
+        start: "random", independent of the target, rows of norm 1 and C = I; "spectral", the leading modes of the
+            iteration linearised at What = 0, found by power iteration; "informed", M = Q = `start_overlap` I.
+        start_overlap: the overlap q of an informed start (C = (1 - q) I), and the squared norm of the rows of a
+            spectral one.
+        power_steps: iterations of the linearised map for a spectral start, on the same batch.
+        tolerance: a run stops when |What' - What| < tolerance |What'| (in Frobenius norm).
+    """
+
+    iterations: int = 200
+    damping: float = 0.35
+    start: str = "random"
+    start_overlap: float = 0.1
+    power_steps: int = 30
+    tolerance: float = 1e-4
+
+    def __post_init__(self) -> None:
+        positive_integer("iterations", self.iterations)
+        if not 0 <= finite_number("damping", self.damping) < 1:
+            raise InvalidParameter("damping", self.damping, "a number from 0 to below 1, the weight of the old estimate")
+        one_of("start", self.start, AMP_STARTS)
+        if not 0 < finite_number("start_overlap", self.start_overlap) < 1:
+            raise InvalidParameter("start_overlap", self.start_overlap, "a number above 0 and below 1")
+        positive_integer("power_steps", self.power_steps)
+        positive_number("tolerance", self.tolerance)
+
+    @property
+    def steps(self) -> int:
+        """The number of iterations, by the name it has in learners of a few steps."""
+        return self.iterations
+
+    @property
+    def uses(self) -> int:
+        """How often the batch is read: once for each iteration, those of a spectral start included."""
+        return self.iterations + (self.power_steps if self.start == "spectral" else 0)
