@@ -1,0 +1,126 @@
+"""The Gaussian averages that drive one-pass learning in the limit, for any target and any activation.
+
+One step on one sample moves neuron i by gamma D_i x, with
+
+    D_i = r a_i sigma'(lambda_i + b_i),   r = y - f (squared loss) or y (correlation loss),
+
+taken at the fields lambda = W x, or, for extragradient, at lambda + rho d D (an inner step on a sample moves its fields by
+rho |x|^2 D, and |x|^2 / d -> 1). All that the limit asks is
+
+    E[D_i h_k],   E[D_i lambda_j],   E[D_i D_j],   E[(y - f)^2],
+
+over h ~ N(0, I_r) and lambda = M h + L z, L L^T = Q - M M^T, z ~ N(0, I_p). The average is a sum over points: a rule for
+the label's variables, cut at the target's kinks, times a rule for z (`online_rules`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from featlab.gaussian.activations import Activation
+from featlab.gaussian.hermite import Floats
+
+
+@dataclass(frozen=True)
+class Averages:
+    """What one sample does on average to a student with overlaps M and Gram matrix Q.
+
+    Attributes:
+        drive: E[D_i h_k] (p, r).
+        pull: E[D_i lambda_j] (p, p).
+        noise: E[D_i D_j] (p, p).
+        risk: E[(y - f)^2], label noise included.
+    """
+
+    drive: Floats
+    pull: Floats
+    noise: Floats
+    risk: float
+
+
+AveragesOf = Callable[[Floats, Floats], Averages]  # (M, Q) -> Averages
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """What turns a sample's fields into D.
+
+    Attributes:
+        activation: sigma.
+        second: a (p,).
+        biases: b (p,).
+        loss: "squared" or "correlation".
+        reach: rho d, the inner step of extragradient; 0 for plain SGD.
+    """
+
+    activation: Activation
+    second: Floats
+    biases: Floats
+    loss: str
+    reach: float = 0.0
+
+    @property
+    def width(self) -> int:
+        """The number p of neurons."""
+        return self.second.size
+
+    def output(self, fields: Floats) -> Floats:
+        """f at fields (n, p)."""
+        return self.activation.value(fields + self.biases) @ self.second / self.width
+
+    def slopes(self, fields: Floats) -> Floats:
+        """a_i sigma'(lambda_i + b_i), (n, p)."""
+        return self.second * self.activation.derivative(fields + self.biases)
+
+    def residual(self, labels: Floats, output: Floats) -> Floats:
+        """r."""
+        return labels if self.loss == "correlation" else labels - output
+
+    def shifted(self, fields: Floats, labels: Floats) -> Floats:
+        """The fields after the inner step: lambda + rho d D(lambda)."""
+        residual = self.residual(labels, self.output(fields))
+        return fields + self.reach * residual[:, None] * self.slopes(fields)
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Weighted points in place of random samples.
+
+    Attributes:
+        directions: h (n, r).
+        fields: lambda (n, p).
+        mean: E[y | h] (n,); for extragradient, which is not linear in y, y itself.
+        square: E[y^2 | h] (n,), label noise included; for extragradient y^2.
+        weights: (n,), summing to one.
+    """
+
+    directions: Floats
+    fields: Floats
+    mean: Floats
+    square: Floats
+    weights: Floats
+
+
+def average(descent: Descent, samples: Samples) -> Averages:
+    """The averages over weighted points. D and D D^T are linear in y and in (y, y^2), so moments of y given h suffice."""
+    fields, mean, square, weights = samples.fields, samples.mean, samples.square, samples.weights
+    output = descent.output(fields)
+    risk = float(weights @ (square - 2 * mean * output + output**2))
+    if descent.reach != 0:
+        fields = descent.shifted(fields, mean)
+        output = descent.output(fields)
+    slopes = descent.slopes(fields)
+    if descent.loss == "correlation":
+        first, second = mean, square
+    else:
+        first, second = mean - output, square - 2 * mean * output + output**2
+    weighted = (weights * first)[:, None] * slopes
+    return Averages(
+        drive=weighted.T @ samples.directions,
+        pull=weighted.T @ samples.fields,
+        noise=((weights * second)[:, None] * slopes).T @ slopes,
+        risk=risk,
+    )

@@ -1,0 +1,133 @@
+"""Averages over the fields of one or two neurons with a kinked activation, every line cut at its kinks.
+
+Given the label's variables, lambda = M h + L z with L lower triangular, so the kink k of neuron i lies on the axis z_i at
+(k - b_i - what is known so far) / L_ii. After an inner step there are more jumps, where the *shifted* field meets a kink;
+they are found by scan and bisection.
+
+What is left is to integrate over h a function that is smooth on the scale |L| / |M|. With one direction, the axis of h is
+refined down to that scale where it matters, so that the averages stay accurate up to perfect overlap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from featlab.gaussian.activations_integrals import line_rule
+from featlab.gaussian.hermite import Floats, Integers
+from featlab.gaussian.quadrature import REACH, Rule, legendre, pad_by_line, roots_on_lines, static_breaks
+from featlab.targets import Target
+from featlab.theory.online_averages import Averages, Descent, Samples, average
+from featlab.theory.online_labels import Labels, from_rule, label_axes, label_points
+
+_FIXED = (-REACH, -2.5, 2.5, REACH)
+_LINE_NODES = {1: 16, 2: 8}
+_LABEL_NODES = {1: 24, 2: 8, 3: 5}
+_LABEL_REACH = 12.0  # He4(h)^2 has died out there
+_SCAN = np.linspace(-REACH, REACH, 121)
+
+
+@dataclass(frozen=True, eq=False)
+class CutRule:
+    """The averages for one or two neurons; `scale` < 1 takes fewer nodes, to measure the error."""
+
+    target: Target
+    descent: Descent
+    scale: float
+
+    def __call__(self, overlap: Floats, gram: Floats) -> Averages:
+        root = triangular_root(gram - overlap @ overlap.T)
+        labels = self._labels(overlap, root)
+        line, fields, weights = np.arange(len(labels.weights)), labels.directions @ overlap.T, labels.weights
+        for axis in range(self.descent.width):
+            crossings = self._crossings(axis, fields, root, labels.mean[line])
+            parent, x, w = _cut(crossings, max(4, int(self.scale * _LINE_NODES[self.descent.width])))
+            line, weights = line[parent], weights[parent] * w
+            fields = fields[parent] + x[:, None] * root[:, axis]
+        samples = Samples(labels.directions[line], fields, labels.mean[line], labels.square[line], weights)
+        return average(self.descent, samples)
+
+    def _crossings(self, axis: int, fields: Floats, root: Floats, labels: Floats) -> Floats:
+        """Positions (lines, most) on the axis at which the integrand jumps or bends."""
+        kinks = np.array(self.descent.activation.kinks) - self.descent.biases[axis]
+        if root[axis, axis] == 0:
+            return np.empty((len(fields), 0))
+        found = [(kinks - fields[:, axis, None]) / root[axis, axis]]
+        if self.descent.reach != 0 and (self.descent.width == 1 or self.descent.loss == "correlation"):
+            found += [self._shifted_crossings(axis, fields, root, labels, kink) for kink in kinks]
+        return np.concatenate(found, axis=1)
+
+    def _shifted_crossings(self, axis: int, fields: Floats, root: Floats, labels: Floats, kink: float) -> Floats:
+        def above(line: Integers, position: Floats) -> Floats:
+            moved = fields[line] + position[:, None] * root[:, axis]
+            return self.descent.shifted(moved, labels[line])[:, axis] - kink
+
+        return pad_by_line(*roots_on_lines(above, len(fields), _SCAN), len(fields), REACH)
+
+    def _labels(self, overlap: Floats, root: Floats) -> Labels:
+        target, raw = self.target, self.descent.reach != 0
+        axes = label_axes(target, raw)
+        if axes == 1 and not target.hidden:
+            return self._refined_labels(overlap[:, 0], np.sqrt(np.sum(root**2, axis=1)))
+        return label_points(target, max(3, int(self.scale * _LABEL_NODES.get(axes, 5))), (0.0,), raw, raw)
+
+    def _refined_labels(self, overlap: Floats, spread: Floats) -> Labels:
+        """The axis of h, cut at the target's kinks and refined where a field, known up to `spread`, meets a kink."""
+        breaks = list(static_breaks(self.target.kinks, 0, 1))
+        for index, slope in enumerate(overlap):
+            for centre in self._meeting_points(index, overlap):
+                breaks += _graded(centre, spread[index] / max(abs(slope), spread[index]))
+        if self.descent.reach != 0:  # where y changes sign, a jump of the shifted field merges with a kink
+            breaks += roots_on_lines(lambda _, h: self.target.link(h[:, None]), 1, 1.3 * _SCAN)[1].tolist()
+        h, weights = line_rule(breaks, 1.5 / self.scale, _LABEL_REACH)
+        rule = Rule(h[:, None], weights)
+        return from_rule(self.target, rule, self.target.link, raw=False)
+
+    def _meeting_points(self, index: int, overlap: Floats) -> list[float]:
+        """Where the mean field M h of a neuron, before or after an inner step, meets a kink."""
+        points: list[float] = []
+        for kink in self.descent.activation.kinks:
+            level = kink - self.descent.biases[index]
+            if overlap[index] != 0:
+                points.append(level / overlap[index])
+            if self.descent.reach != 0:
+
+                def above(_: Integers, h: Floats, level: float = level) -> Floats:
+                    moved = self.descent.shifted(h[:, None] * overlap, self.target.link(h[:, None]))
+                    return moved[:, index] - level
+
+                points += roots_on_lines(above, 1, _SCAN)[1].tolist()
+        return points
+
+
+def _graded(centre: float, scale: float) -> list[float]:
+    """Breaks around a centre at distances scale, 2 scale, 4 scale, ... up to 1."""
+    steps = scale * 2.0 ** np.arange(0, max(1, int(np.ceil(-np.log2(max(scale, 1e-9)))) + 1))
+    return [centre, *(centre + steps), *(centre - steps)]
+
+
+def _cut(crossings: Floats, nodes: int) -> tuple[Integers, Floats, Floats]:
+    """Composite Gauss-Legendre points for N(0, 1) on each line, cut at its crossings: line numbers, positions, weights."""
+    lines = len(crossings)
+    inside = np.clip(crossings, -REACH, REACH)  # a cut beyond the reach becomes an empty piece
+    edges = np.sort(np.concatenate([np.broadcast_to(_FIXED, (lines, len(_FIXED))), inside], axis=1), axis=1)
+    t, w = legendre(nodes)
+    half = 0.5 * np.diff(edges, axis=1)[:, :, None]
+    x = 0.5 * (edges[:, 1:] + edges[:, :-1])[:, :, None] + half * t
+    weights = half * w * np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi)
+    line, piece, node = np.nonzero(weights > 1e-18)
+    return line, x[line, piece, node], weights[line, piece, node]
+
+
+def triangular_root(matrix: Floats) -> Floats:
+    """L lower triangular with L L^T = matrix, for a positive semidefinite matrix: a row of no variance left ends in 0."""
+    size = len(matrix)
+    root = np.zeros((size, size))
+    for i in range(size):
+        for j in range(i):
+            rest = matrix[i, j] - root[i, :j] @ root[j, :j]
+            root[i, j] = rest / root[j, j] if root[j, j] > 0 else 0.0
+        left = matrix[i, i] - root[i, :i] @ root[i, :i]
+        root[i, i] = np.sqrt(left) if left > 1e-14 * max(matrix[i, i], 1e-300) else 0.0
+    return root

@@ -1,0 +1,111 @@
+"""The order parameters of one-pass learning as d -> infinity: closed equations for M = W W*^T and Q = W W^T.
+
+With a step gamma = c / d and time t = steps / d, one sample (a batch of b) moves w_i by (gamma / b) sum D_i x, so that
+(D. Saad and S. A. Solla 1995; for the sphere G. Ben Arous, R. Gheissari, A. Jagannath 2021; projected or spherical SGD have the
+same limit, because (<D x, w>)^2 is of order 1, and |D x|^2 of order d)
+
+    dM_ik/dt = c E[D_i h_k] - kappa_i M_ik
+    dQ_ij/dt = c (E[D_i lambda_j] + E[D_j lambda_i]) + (c^2 / b) E[D_i D_j] - (kappa_i + kappa_j) Q_ij.
+
+Unconstrained, kappa = 0. On the sphere kappa_i = (c E[D_i lambda_i] + (c^2 / 2b) E[D_i^2]) / Q_ii keeps Q_ii where it is:
+the first term makes the gradient tangent, the second is what the normalisation takes back of the growth by noise. c -> 0
+at fixed c t is gradient flow on the population loss.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from featlab.gaussian.hermite import Floats
+from featlab.theory.online_averages import Averages, AveragesOf
+
+DIVERGED_NORM = 1e6  # as a simulation counts it
+_METHOD, _RELATIVE, _ABSOLUTE = "DOP853", 1e-7, 1e-9
+
+
+@dataclass(frozen=True)
+class Motion:
+    """How averages become a motion.
+
+    Attributes:
+        scale: c = gamma d.
+        batch: b.
+        constrained: whether rows keep their norm.
+    """
+
+    scale: float
+    batch: int = 1
+    constrained: bool = False
+
+    def velocity(self, overlap: Floats, gram: Floats, averages: Averages) -> tuple[Floats, Floats]:
+        """(dM/dt, dQ/dt)."""
+        c, diffusion = self.scale, self.scale**2 / self.batch
+        to_overlap = c * averages.drive
+        to_gram = c * (averages.pull + averages.pull.T) + diffusion * averages.noise
+        if self.constrained:
+            decay = 0.5 * np.diag(to_gram) / np.diag(gram)
+            to_overlap = to_overlap - decay[:, None] * overlap
+            to_gram = to_gram - (decay[:, None] + decay) * gram
+        return to_overlap, to_gram
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """M (times, p, r) and Q (times, p, p) at the asked times, NaN after a failure; outcome "ok", or what went wrong."""
+
+    overlap: Floats
+    gram: Floats
+    outcome: str
+    remedy: str
+
+
+def integrate(motion: Motion, averages_of: AveragesOf, overlap: Floats, gram: Floats, times: Floats) -> Trajectory:
+    """The order parameters at ascending times (in units of d steps), from M and Q at time 0.
+
+    By an explicit Runge-Kutta method of order 8 with relative tolerance 1e-7. A student whose norm exceeds 1e6 has diverged.
+    """
+    shape, split = overlap.shape, overlap.size
+    width = shape[0]
+
+    def unpack(state: Floats) -> tuple[Floats, Floats]:
+        return state[:split].reshape(shape), state[split:].reshape(width, width)
+
+    def velocity(_: float, state: Floats) -> Floats:
+        current = unpack(state)
+        with np.errstate(over="ignore", invalid="ignore"):  # on the way to a divergence, which is told below
+            change = motion.velocity(*current, averages_of(*current))
+        return np.concatenate([change[0].ravel(), change[1].ravel()])
+
+    def room(_: float, state: Floats) -> float:
+        return DIVERGED_NORM**2 - float(np.max(np.diag(unpack(state)[1])))
+
+    room.terminal = True  # type: ignore[attr-defined]
+    begin = np.concatenate([overlap.ravel(), gram.ravel()])
+    if times[-1] == 0:
+        states, status = begin[:, None], 0
+    else:
+        solution = solve_ivp(
+            velocity, (0.0, float(times[-1])), begin, _METHOD, times, events=room, rtol=_RELATIVE, atol=_ABSOLUTE
+        )
+        states, status = solution.y, solution.status
+    reached = states.shape[1]
+    full = np.full((len(times), begin.size), np.nan)
+    full[:reached] = states.T
+    outcome, remedy = _outcome(status, reached, full)
+    return Trajectory(full[:, :split].reshape(-1, *shape), full[:, split:].reshape(-1, width, width), outcome, remedy)
+
+
+def _outcome(status: int, reached: int, states: Floats) -> tuple[str, str]:
+    if status == 0:
+        return "ok", ""
+    if status == 1:
+        return "diverged", "the norm of a neuron exceeds 1e6: take a smaller step_size, or constraint='spherical'"
+    until = "before the first" if reached == 0 else f"after the first {reached}"
+    return (
+        "not integrated",
+        f"the equations became too steep {until} of the asked times, as they do shortly before a divergence: "
+        "take a smaller step_size, or ask for earlier times",
+    )

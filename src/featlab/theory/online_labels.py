@@ -1,0 +1,74 @@
+"""Weighted points for the variables of a label: the directions h, and where y enters nonlinearly its noise as well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from featlab.gaussian.hermite import Floats
+from featlab.gaussian.quadrature import Rule, nested_rule
+from featlab.targets import Target
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Points h (n, r) with their weights, and of the label there E[y | h] and E[y^2 | h] (or y and y^2: `raw`)."""
+
+    directions: Floats
+    mean: Floats
+    square: Floats
+    weights: Floats
+
+
+@dataclass(frozen=True)
+class _Surface:
+    variables: tuple[int, ...]
+    function: Callable[[Floats], Floats]
+
+
+def label_axes(target: Target, raw: bool) -> int:
+    """The number of variables that a point of the label has: r, and when `raw` those of its noise."""
+    return target.rank + (target.hidden + (target.noise > 0) if raw else 0)
+
+
+@lru_cache(maxsize=32)
+def label_points(target: Target, nodes: int, breaks: tuple[float, ...], raw: bool, cut_at_zero: bool) -> Labels:
+    """A rule for the label's variables, each axis cut at the target's kinks and at the given breaks.
+
+    Args:
+        nodes: Gauss points on each piece of an axis.
+        raw: keep every value of y, for averages that are not linear in y and y^2; else the noise is averaged out here.
+        cut_at_zero: cut also where y changes sign.
+    """
+    noisy = raw and target.noise > 0
+    axes = target.rank + target.hidden + noisy
+
+    def label(points: Floats) -> Floats:
+        clean = target.link(points[..., : target.rank + target.hidden])
+        return clean + np.sqrt(target.noise) * points[..., -1] if noisy else clean
+
+    surfaces = [_Surface(kink.variables, _without_noise(kink.function, target)) for kink in target.kinks]
+    if cut_at_zero:
+        surfaces.append(_Surface(tuple(range(axes)), label))
+    return from_rule(target, nested_rule(surfaces, axes, nodes, breaks), label, raw)
+
+
+def _without_noise(function: Callable[[Floats], Floats], target: Target) -> Callable[[Floats], Floats]:
+    return lambda points: function(points[..., : target.rank + target.hidden])
+
+
+def from_rule(target: Target, rule: Rule, label: Callable[[Floats], Floats], raw: bool) -> Labels:
+    """The labels on a rule; unless `raw`, averaged over the points with the same h, which follow one another."""
+    directions, values = rule.points[:, : target.rank], label(rule.points)
+    if raw:
+        return Labels(directions, values, values**2, rule.weights)
+    if not target.hidden:
+        return Labels(directions, values, values**2 + target.noise, rule.weights)
+    starts = np.flatnonzero(np.any(np.diff(directions, axis=0, prepend=np.nan) != 0, axis=1))
+    weights = np.add.reduceat(rule.weights, starts)
+    mean = np.add.reduceat(rule.weights * values, starts) / weights
+    square = np.add.reduceat(rule.weights * values**2, starts) / weights
+    return Labels(directions[starts], mean, square + target.noise, weights)
