@@ -18,10 +18,11 @@ from featlab.learners.checks import positive_integer
 from featlab.learners.schedule import schedule
 from featlab.learners.students import TwoLayer
 from featlab.precision import double_precision
+from featlab.results import QUANTITIES
 from featlab.simulate.algorithms import algorithm, check_learner, demand
 from featlab.simulate.designs.choose import Choice, choose
 from featlab.simulate.designs.spiked import known_axes, with_inputs
-from featlab.simulate.observe import DEFAULT, QUANTITIES, check_names
+from featlab.simulate.observe import DEFAULT, check_names
 from featlab.simulate.problem import Problem
 from featlab.simulate.random import fold, root_key
 from featlab.simulate.run import Runs, run
@@ -60,7 +61,7 @@ def simulate(
         key: the root of all randomness.
         student: the network; one relu neuron unless given.
         design: how the data exist: "auto", "virtual", "dense", "streamed" or "dice". All are exact.
-        observe: what to measure, names of `featlab.simulate.observe.QUANTITIES`.
+        observe: what to measure, names of `featlab.results.QUANTITIES`.
         dtype: "float32" or "float64".
         memory: bytes that the run may use; half of what is free unless given.
         progress: show a bar when it takes more than two seconds; by default if standard error is a terminal.

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from featlab.errors import InvalidParameter
+from featlab.results import QUANTITIES
 from featlab.simulate.designs.spiked import label_fields, seen_weights
 from featlab.simulate.linalg import lower_triangle, product
 from featlab.simulate.networks import Network, output
@@ -22,21 +23,6 @@ from featlab.simulate.random import named, normal
 
 RISK_SAMPLES = 8192
 
-# Name -> (axes after seed and time, meaning). "risk" brings its own statistical error, "risk_error".
-QUANTITIES: dict[str, tuple[tuple[str, ...], str]] = {
-    "overlap": (("neuron", "direction"), "M = W W*^T"),
-    "gram": (("neuron", "other_neuron"), "Q = W W^T"),
-    "norm": (("neuron",), "|w_i|"),
-    "cosine": (("neuron", "direction"), "M_ik / |w_i|"),
-    "subspace": (("component",), "singular values of the matrix of cosines, over sqrt(p)"),
-    "risk": ((), "E[(y - f)^2] on fresh samples, label noise included"),
-    "risk_error": ((), "standard error of the risk, from its finite number of fresh fields"),
-    "ridge": ((), "lambda of the fitted second layer"),
-    "gradient_cosine": (("neuron", "direction"), "cosine of the last gradient of each neuron with each direction"),
-    "weights": (("neuron", "axis"), "W in the coordinates of the design"),
-    "second_layer": (("neuron",), "a, which is never trained"),
-    "biases": (("neuron",), "b, which are never trained"),
-}
 # What comes with "risk": its error, and for a fitted second layer what it was fitted with.
 _WITH_RISK = ("risk_error", "ridge")
 DEFAULT = ("overlap", "norm", "cosine", "subspace", "risk")

@@ -1,0 +1,25 @@
+"""The names and axes of order parameters: what makes a prediction and a simulation comparable.
+
+Both are datasets in which a name always has the same meaning and the same axes, after `time` and, where there are
+several runs, `seed`.
+"""
+
+from __future__ import annotations
+
+# Name -> (axes after seed and time, meaning). "risk" brings its own statistical error, "risk_error".
+QUANTITIES: dict[str, tuple[tuple[str, ...], str]] = {
+    "overlap": (("neuron", "direction"), "M = W W*^T"),
+    "gram": (("neuron", "other_neuron"), "Q = W W^T"),
+    "norm": (("neuron",), "|w_i|"),
+    "cosine": (("neuron", "direction"), "M_ik / |w_i|"),
+    "subspace": (("component",), "singular values of the matrix of cosines, over sqrt(p)"),
+    "risk": ((), "E[(y - f)^2] on fresh samples, label noise included"),
+    "risk_error": ((), "standard error of the risk, from its finite number of fresh fields"),
+    "ridge": ((), "lambda of the fitted second layer"),
+    "gradient_cosine": (("neuron", "direction"), "cosine of the last gradient of each neuron with each direction"),
+    "weights": (("neuron", "axis"), "W in the coordinates of the design"),
+    "second_layer": (("neuron",), "a, which is never trained"),
+    "biases": (("neuron",), "b, which are never trained"),
+}
+# What a prediction needs to know of a student at its start.
+START = ("overlap", "gram", "second_layer", "biases")

@@ -1,0 +1,92 @@
+"""Where a prediction starts: the order parameters of a student as described, or of one that was simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from featlab.errors import InvalidParameter
+from featlab.gaussian.hermite import Floats
+from featlab.learners.students import TwoLayer
+from featlab.results import START
+from featlab.theory.question import NoPrediction, Start
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_FROM_A_RUN = (
+    "give start= a simulation of the same student that observes " + ", ".join(START) + " at time 0 "
+    "(`featlab compare` does that)"
+)
+
+
+def typical_start(student: TwoLayer, rank: int, dim: int) -> Start:
+    """The start of a student whose description leaves nothing of order one to chance.
+
+    A row uniform on the sphere has overlaps of size norm/sqrt(d) with each direction, and rows are orthogonal to each
+    other up to the same: M_ik = s_ik norm/sqrt(d), Q = norm^2 I. The signs s_ik are positive for the first neuron and
+    those of a Hadamard matrix for the others, so that neurons start differently where they can. A start orthogonal to
+    the directions, or planted, is exact.
+    """
+    _refuse_randomness(student)
+    count, norm = student.distinct, student.norm
+    if student.start == "planted":
+        cosines = np.array(student.planted_cosines(rank), dtype=np.float64)
+    elif student.start == "orthogonal":
+        cosines = np.zeros((count, rank))
+    else:
+        cosines = _signs(count, rank) / np.sqrt(dim)
+    gram = cosines @ cosines.T if student.start == "planted" else np.zeros((count, count))
+    np.fill_diagonal(gram, 1.0)
+    second, biases = _second_layer(student), np.full(count, float(student.biases))
+    if student.paired:
+        cosines, gram = np.tile(cosines, (2, 1)), np.tile(gram, (2, 2))
+        second, biases = np.concatenate([second, -second]), np.tile(biases, 2)
+    return Start(norm * cosines, norm**2 * gram, second, biases)
+
+
+def simulated_starts(run: xr.Dataset, width: int, rank: int) -> Iterator[tuple[int, Start]]:
+    """(seed, its start) of every seed of a simulated dataset, from what was observed at time 0."""
+    missing = [name for name in START if name not in run]
+    if missing or "seed" not in run.dims:
+        raise InvalidParameter("start", f"a dataset of {', '.join(map(str, run.data_vars))}", _FROM_A_RUN)
+    if run["step"].values[0] != 0:
+        raise InvalidParameter("start", f"a run first seen at step {run['step'].values[0]}", _FROM_A_RUN)
+    shape = (run.sizes["neuron"], run.sizes["direction"])
+    if shape != (width, rank):
+        expected = f"{width} neurons and {rank} directions, as the student and the target have"
+        raise InvalidParameter("start", f"{shape[0]} neurons and {shape[1]} directions", expected)
+    first = run.isel(time=0)
+    for place, seed in enumerate(run["seed"].values):
+        parts = [np.asarray(first[name].isel(seed=place).values, dtype=np.float64) for name in START]
+        yield int(seed), Start(*parts)
+
+
+def is_certain(student: TwoLayer) -> bool:
+    """Whether the start has the same order parameters for every seed, up to a vanishing part."""
+    certain_weights = student.start in ("orthogonal", "planted")
+    return certain_weights and student.second_layer in _CERTAIN and not isinstance(student.biases, str)
+
+
+_CERTAIN = ("ones", "alternating")
+
+
+def _refuse_randomness(student: TwoLayer) -> None:
+    if student.second_layer not in _CERTAIN:
+        raise NoPrediction(f"the second layer {student.second_layer!r} is drawn at random: {_FROM_A_RUN}")
+    if isinstance(student.biases, str):
+        raise NoPrediction(f"the biases {student.biases!r} are drawn at random: {_FROM_A_RUN}")
+
+
+def _second_layer(student: TwoLayer) -> Floats:
+    signs = np.ones(student.distinct)
+    if student.second_layer == "alternating":
+        signs[1::2] = -1
+    return student.second_scale * signs
+
+
+def _signs(count: int, rank: int) -> Floats:
+    """(-1)^(number of bits that i and k share): the corner of a Hadamard matrix."""
+    return np.array([[(-1.0) ** (i & k).bit_count() for k in range(rank)] for i in range(count)])

@@ -1,0 +1,176 @@
+"""The door to predictions: starts as described or as simulated, labels as those of a simulation, refusals with words.
+
+The predictor here is a toy in closed form (overlaps grow linearly in the number of steps), so that the labels can be
+checked without a theory.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import featlab
+from featlab.errors import InvalidParameter
+from featlab.learners import OnlineSgd, StepLaw, TwoLayer
+from featlab.results import START
+from featlab.theory import NoPrediction, predict
+from featlab.theory import door as theory_door
+from featlab.theory.question import Prediction, Question, Start
+from featlab.theory.starts import is_certain, simulated_starts, typical_start
+
+LEARNER = OnlineSgd(StepLaw(0.5, 1))
+
+
+def toy(question: Question, start: Start) -> Prediction:
+    """M grows by 1/d a step, Q stays; the risk is told with an error."""
+    growth = 1 + question.steps / question.dim
+    overlap = start.overlap * growth[:, None, None]
+    gram = np.broadcast_to(start.gram, (len(growth), *start.gram.shape))
+    values = {"overlap": overlap, "gram": gram, "risk": 1 / growth}
+    failed = start.second[0] == 2.0
+    return Prediction(
+        values,
+        "a toy",
+        errors={"risk": 0.01 * np.ones_like(growth)},
+        outcome="diverged" if failed else "ok",
+        remedy="take smaller steps" if failed else "",
+    )
+
+
+@pytest.fixture(autouse=True)
+def _toy_predictor(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("featlab.theory.toy_predictor")
+    module.toy = toy  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setitem(theory_door._PREDICTORS, "OnlineSgd", ("toy_predictor", "toy"))
+
+
+def run(seeds: int = 3, width: int = 2, rank: int = 1, first_step: int = 0) -> xr.Dataset:
+    """As a simulation would observe it."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(seeds, 2, width, 50)).astype(np.float32)
+    return xr.Dataset(
+        {
+            "overlap": (("seed", "time", "neuron", "direction"), rows[..., :rank]),
+            "gram": (("seed", "time", "neuron", "other_neuron"), rows @ np.swapaxes(rows, 2, 3)),
+            "second_layer": (("seed", "time", "neuron"), rng.normal(size=(seeds, 2, width))),
+            "biases": (("seed", "time", "neuron"), rng.normal(size=(seeds, 2, width))),
+        },
+        coords={"seed": np.arange(5, 5 + seeds), "step": ("time", [first_step, first_step + 10])},
+    )
+
+
+def test_names_axes_and_derived_quantities() -> None:
+    student = TwoLayer(2, start="planted", planted=((0.6, 0.0), (0.3, 0.4)), norm=2.0)
+    found = predict("h1*h2", LEARNER, dim=10, times=[0, 1, 3], student=student)
+    assert dict(found.sizes) == {"time": 3, "neuron": 2, "direction": 2, "other_neuron": 2, "component": 2}
+    np.testing.assert_array_equal(found["step"], [0, 10, 30])
+    np.testing.assert_allclose(found["overlap"][2], 4 * 2 * np.array([[0.6, 0.0], [0.3, 0.4]]))
+    np.testing.assert_allclose(found["norm"], 2.0)
+    np.testing.assert_allclose(found["cosine"], found["overlap"] / 2)
+    expected = np.linalg.svd(found["cosine"][1].values / 2**0.5, compute_uv=False)
+    np.testing.assert_allclose(found["subspace"][1], expected)
+    np.testing.assert_allclose(found["risk_error"], 0.01)
+    assert found["outcome"].item() == found.attrs["outcome"] == "ok"
+    assert found.attrs["words"] == "a toy"
+    assert (found.attrs["dim"], found.attrs["samples"]) == (10, -1)
+
+
+def test_the_same_axes_as_a_simulation() -> None:
+    """Every name of a prediction that a simulation has too has the same axes there, but for the seed."""
+    observed = featlab.simulate(
+        "tanh(h1)", LEARNER, dim=30, times=[0, 1], seeds=2, observe=("risk", "cosine", "norm", "subspace", *START)
+    )
+    alone = predict("tanh(h1)", LEARNER, dim=30, times=[0, 1])
+    started = predict("tanh(h1)", LEARNER, dim=30, times=[0, 1], start=observed)
+    shared = set(alone.data_vars) & set(observed.data_vars) - {"outcome"}
+    assert {"overlap", "gram", "norm", "cosine", "subspace", "risk", "risk_error"} <= shared
+    for name in shared:
+        assert ("seed", *alone[name].dims) == started[name].dims == observed[name].dims
+        assert started[name].shape == observed[name].shape
+    for name in ("overlap", "gram", "cosine", "norm", "subspace"):  # the prediction starts where the simulation does
+        np.testing.assert_allclose(started[name][:, 0], observed[name][:, 0], rtol=1e-5, atol=1e-7)
+    np.testing.assert_array_equal(observed["second_layer"], 1.0)
+
+
+def test_one_prediction_for_each_simulated_start() -> None:
+    given = run()
+    given["second_layer"][1, 0, 0] = 2.0  # the toy fails on it
+    found = predict("h1**3", LEARNER, dim=50, times=[0, 1], student=TwoLayer(2), start=given)
+    np.testing.assert_array_equal(found["seed"], [5, 6, 7])
+    np.testing.assert_allclose(found["overlap"][:, 1], 2 * given["overlap"].values[:, 0])
+    assert found["outcome"].values.tolist() == ["ok", "diverged", "ok"]
+    assert (found.attrs["outcome"], found.attrs["remedy"]) == ("diverged", "take smaller steps")
+
+
+def test_typical_start_on_the_sphere() -> None:
+    start = typical_start(
+        TwoLayer(4, "tanh", second_layer="alternating", second_scale=3.0, biases=0.5, norm=2.0), 3, 100
+    )
+    np.testing.assert_allclose(np.abs(start.overlap), 0.2)
+    assert np.all(start.overlap[0] > 0)
+    assert len({tuple(row) for row in start.overlap}) == 4
+    np.testing.assert_allclose(start.gram, 4 * np.eye(4))
+    np.testing.assert_array_equal(start.second, [3, -3, 3, -3])
+    np.testing.assert_array_equal(start.biases, 0.5)
+
+
+def test_orthogonal_and_paired_starts() -> None:
+    start = typical_start(TwoLayer(4, paired=True, start="orthogonal"), 2, 100)
+    np.testing.assert_array_equal(start.overlap, 0.0)
+    np.testing.assert_array_equal(start.gram, np.tile(np.eye(2), (2, 2)))
+    np.testing.assert_array_equal(start.second, [1, 1, -1, -1])
+
+
+def test_a_planted_start_is_that_of_a_large_simulation() -> None:
+    student = TwoLayer(2, start="planted", planted=((0.6, 0.0), (0.3, 0.4)), norm=2.0)
+    found = featlab.simulate("h1*h2", LEARNER, dim=10**6, times=[0], seeds=2, student=student, observe=START)
+    described = typical_start(student, 2, 10**6)
+    for _, simulated in simulated_starts(found, 2, 2):
+        for name in ("overlap", "gram", "second", "biases"):  # products of the random parts are of size 4/sqrt(d)
+            np.testing.assert_allclose(getattr(simulated, name), getattr(described, name), atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("student", "certain"),
+    [
+        (TwoLayer(start="orthogonal"), True),
+        (TwoLayer(start="planted", planted=((0.5,),)), True),
+        (TwoLayer(), False),
+        (TwoLayer(start="orthogonal", biases="gaussian"), False),
+        (TwoLayer(start="orthogonal", second_layer="signs"), False),
+    ],
+)
+def test_certain_starts(student: TwoLayer, certain: bool) -> None:
+    assert is_certain(student) is certain
+
+
+def test_refusals_say_what_to_ask_instead() -> None:
+    with pytest.raises(NoPrediction, match=r"no theory here predicts object; it does for .*OnlineSgd"):
+        predict("h1", object(), dim=10, samples=10)
+    with pytest.raises(NoPrediction, match="'gaussian' is drawn at random: give start= a simulation"):
+        predict("h1", LEARNER, dim=10, times=[1], student=TwoLayer(second_layer="gaussian"))
+    with pytest.raises(NoPrediction, match="'uniform' are drawn at random"):
+        predict("h1", LEARNER, dim=10, times=[1], student=TwoLayer(biases="uniform"))
+    with pytest.raises(NoPrediction, match="isotropic"):
+        predict(featlab.target("h1", inputs=featlab.Spiked(2.0, 1.0)), LEARNER, dim=10, times=[1])
+    with pytest.raises(InvalidParameter, match="dim: got 1"):
+        predict("h1*h2", LEARNER, dim=1, times=[1])
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (run().drop_vars("gram"), "that observes overlap, gram"),
+        (run(first_step=3), "first seen at step 3"),
+        (run(width=1), "got '1 neurons and 1 directions'"),
+        (run().isel(seed=0), "that observes"),
+    ],
+)
+def test_starts_that_are_none(given: xr.Dataset, words: str) -> None:
+    with pytest.raises(InvalidParameter, match=words):
+        predict("h1**3", LEARNER, dim=50, times=[0, 1], student=TwoLayer(2), start=given)
