@@ -1,9 +1,9 @@
 """One-pass SGD and extragradient as d -> infinity: the adapter from a question to the equations.
 
-The step sizes are taken at the given dimension: c = gamma d and rho d are the numbers that the equations hold for, time is
-steps / d. For a law gamma = c d^-1 they do not depend on d. For gamma d -> 0 the noise of single samples fades and what is
-predicted tends to gradient flow in the time c t; for gamma d growing with d there is no limit, and the prediction is only
-as good as gamma |x|^2 = gamma d is moderate.
+The step sizes are taken at the given dimension: c = gamma d and rho d are the numbers that the equations hold for,
+time is steps / d. For a law gamma = c d^-1 they do not depend on d. For gamma d -> 0 the noise of single samples fades
+and what is predicted tends to gradient flow in the time c t; for a gamma d that grows with d there is no limit, and the
+prediction is only good while gamma d is moderate.
 """
 
 from __future__ import annotations

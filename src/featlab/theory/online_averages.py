@@ -4,21 +4,19 @@ One step on one sample moves neuron i by gamma D_i x, with
 
     D_i = r a_i sigma'(lambda_i + b_i),   r = y - f (squared loss) or y (correlation loss),
 
-taken at the fields lambda = W x, or, for extragradient, at lambda + rho d D (an inner step on a sample moves its fields by
-rho |x|^2 D, and |x|^2 / d -> 1). All that the limit asks is
+taken at the fields lambda = W x, or, for extragradient, at lambda + rho d D (an inner step on a sample moves its fields
+by rho |x|^2 D, and |x|^2 / d -> 1). All that the limit asks is
 
     E[D_i h_k],   E[D_i lambda_j],   E[D_i D_j],   E[(y - f)^2],
 
-over h ~ N(0, I_r) and lambda = M h + L z, L L^T = Q - M M^T, z ~ N(0, I_p). The average is a sum over points: a rule for
-the label's variables, cut at the target's kinks, times a rule for z (`online_rules`).
+over h ~ N(0, I_r) and lambda = M h + L z, L L^T = Q - M M^T, z ~ N(0, I_p). The average is a sum over points: a rule
+for the label's variables, cut at the target's kinks, times a rule for z (`online_rules`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-
-import numpy as np
 
 from featlab.gaussian.activations import Activation
 from featlab.gaussian.hermite import Floats
@@ -105,7 +103,7 @@ class Samples:
 
 
 def average(descent: Descent, samples: Samples) -> Averages:
-    """The averages over weighted points. D and D D^T are linear in y and in (y, y^2), so moments of y given h suffice."""
+    """The averages over weighted points. D is linear in y, and D D^T in y and y^2: their means given h suffice."""
     fields, mean, square, weights = samples.fields, samples.mean, samples.square, samples.weights
     output = descent.output(fields)
     risk = float(weights @ (square - 2 * mean * output + output**2))

@@ -3,7 +3,9 @@
 For a student (1/p) sum a_i erf(lambda_i) without biases and a target sum_n v_n erf(<t_n, h>), all fields x are jointly
 Gaussian with covariance C and every average is a sum of
 
-    E[erf(x_1) erf(x_2)],  E[erf'(x_1) x_2 erf(x_3)],  E[erf'(x_1) erf'(x_2) erf(x_3) erf(x_4)],  E[erf'(x_1) erf'(x_2)].
+    E[erf(x_1) erf(x_2)],   E[erf'(x_1) x_2 erf(x_3)],   E[erf'(x_1) erf'(x_2) erf(x_3) erf(x_4)]
+
+and, with label noise, E[erf'(x_1) erf'(x_2)].
 
 Saad and Solla use g(x) = erf(x / sqrt 2), so erf(x) = g(sqrt(2) x): their covariances are 2 C here.
 """
@@ -68,7 +70,7 @@ class ErfCommittee:
     label_noise: float
 
     def __call__(self, overlap: Floats, gram: Floats) -> Averages:
-        width, rank = overlap.shape
+        width = len(overlap)
         projected = overlap @ self.teachers.T
         fields = np.block([[gram, projected], [projected.T, self.teachers @ self.teachers.T]])  # students, teachers
         with_directions = np.vstack([overlap, self.teachers])
@@ -136,7 +138,7 @@ def erf_terms(target: Target) -> tuple[Floats, Floats] | None:
         if not (isinstance(unit, sympy.erf) and unit.args[0].is_polynomial(*symbols)):
             return None
         field = sympy.Poly(unit.args[0], *symbols)
-        if field.total_degree() != 1 or field.eval({symbol: 0 for symbol in symbols}) != 0:
+        if field.total_degree() != 1 or field.eval(dict.fromkeys(symbols, 0)) != 0:
             return None
         heights.append(float(height))
         directions.append([float(field.coeff_monomial(symbol)) for symbol in symbols])

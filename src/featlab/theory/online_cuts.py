@@ -1,11 +1,11 @@
 """Averages over the fields of one or two neurons with a kinked activation, every line cut at its kinks.
 
-Given the label's variables, lambda = M h + L z with L lower triangular, so the kink k of neuron i lies on the axis z_i at
-(k - b_i - what is known so far) / L_ii. After an inner step there are more jumps, where the *shifted* field meets a kink;
-they are found by scan and bisection.
+Given the label's variables, lambda = M h + L z with L lower triangular, so the kink k of neuron i lies on the axis z_i
+at (k - b_i - what is known so far) / L_ii. After an inner step there are more jumps, where the *shifted* field meets a
+kink; they are found by scan and bisection.
 
-What is left is to integrate over h a function that is smooth on the scale |L| / |M|. With one direction, the axis of h is
-refined down to that scale where it matters, so that the averages stay accurate up to perfect overlap.
+What is left is to integrate over h a function that is smooth on the scale |L| / |M|. With one direction, the axis of h
+is refined down to that scale where it matters, so that the averages stay accurate up to perfect overlap.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _graded(centre: float, scale: float) -> list[float]:
 
 
 def _cut(crossings: Floats, nodes: int) -> tuple[Integers, Floats, Floats]:
-    """Composite Gauss-Legendre points for N(0, 1) on each line, cut at its crossings: line numbers, positions, weights."""
+    """Gauss-Legendre points for N(0, 1) on each line, cut at its crossings: line numbers, positions, weights."""
     lines = len(crossings)
     inside = np.clip(crossings, -REACH, REACH)  # a cut beyond the reach becomes an empty piece
     edges = np.sort(np.concatenate([np.broadcast_to(_FIXED, (lines, len(_FIXED))), inside], axis=1), axis=1)
@@ -121,7 +121,7 @@ def _cut(crossings: Floats, nodes: int) -> tuple[Integers, Floats, Floats]:
 
 
 def triangular_root(matrix: Floats) -> Floats:
-    """L lower triangular with L L^T = matrix, for a positive semidefinite matrix: a row of no variance left ends in 0."""
+    """L lower triangular with L L^T = matrix, positive semidefinite: a row with no variance left ends in 0."""
     size = len(matrix)
     root = np.zeros((size, size))
     for i in range(size):

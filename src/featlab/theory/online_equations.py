@@ -1,15 +1,15 @@
 """The order parameters of one-pass learning as d -> infinity: closed equations for M = W W*^T and Q = W W^T.
 
-With a step gamma = c / d and time t = steps / d, one sample (a batch of b) moves w_i by (gamma / b) sum D_i x, so that
-(D. Saad and S. A. Solla 1995; for the sphere G. Ben Arous, R. Gheissari, A. Jagannath 2021; projected or spherical SGD have the
-same limit, because (<D x, w>)^2 is of order 1, and |D x|^2 of order d)
+With a step gamma = c / d and time t = steps / d, one batch of b samples moves w_i by (gamma / b) sum D_i x, so that
+(D. Saad and S. A. Solla 1995; on the sphere G. Ben Arous, R. Gheissari, A. Jagannath 2021)
 
     dM_ik/dt = c E[D_i h_k] - kappa_i M_ik
     dQ_ij/dt = c (E[D_i lambda_j] + E[D_j lambda_i]) + (c^2 / b) E[D_i D_j] - (kappa_i + kappa_j) Q_ij.
 
-Unconstrained, kappa = 0. On the sphere kappa_i = (c E[D_i lambda_i] + (c^2 / 2b) E[D_i^2]) / Q_ii keeps Q_ii where it is:
-the first term makes the gradient tangent, the second is what the normalisation takes back of the growth by noise. c -> 0
-at fixed c t is gradient flow on the population loss.
+Unconstrained, kappa = 0. With a constraint kappa_i = (c E[D_i lambda_i] + (c^2 / 2b) E[D_i^2]) / Q_ii keeps Q_ii where
+it is: the first term makes the gradient tangent, the second is what the normalisation takes back of the growth by noise.
+Projected and spherical SGD have the same limit: they differ by <D x, w>^2, of order 1, where |D x|^2 is of order d. As
+c -> 0 at fixed c t this is gradient flow on the population loss.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Trajectory:
 def integrate(motion: Motion, averages_of: AveragesOf, overlap: Floats, gram: Floats, times: Floats) -> Trajectory:
     """The order parameters at ascending times (in units of d steps), from M and Q at time 0.
 
-    By an explicit Runge-Kutta method of order 8 with relative tolerance 1e-7. A student whose norm exceeds 1e6 has diverged.
+    By an explicit Runge-Kutta method of order 8 with relative tolerance 1e-7. A norm above 1e6 is a divergence.
     """
     shape, split = overlap.shape, overlap.size
     width = shape[0]
@@ -94,18 +94,17 @@ def integrate(motion: Motion, averages_of: AveragesOf, overlap: Floats, gram: Fl
     reached = states.shape[1]
     full = np.full((len(times), begin.size), np.nan)
     full[:reached] = states.T
-    outcome, remedy = _outcome(status, reached, full)
+    outcome, remedy = _outcome(status, reached)
     return Trajectory(full[:, :split].reshape(-1, *shape), full[:, split:].reshape(-1, width, width), outcome, remedy)
 
 
-def _outcome(status: int, reached: int, states: Floats) -> tuple[str, str]:
+def _outcome(status: int, reached: int) -> tuple[str, str]:
     if status == 0:
         return "ok", ""
     if status == 1:
         return "diverged", "the norm of a neuron exceeds 1e6: take a smaller step_size, or constraint='spherical'"
-    until = "before the first" if reached == 0 else f"after the first {reached}"
-    return (
-        "not integrated",
-        f"the equations became too steep {until} of the asked times, as they do shortly before a divergence: "
-        "take a smaller step_size, or ask for earlier times",
+    remedy = (
+        f"the equations became too steep after {reached} of the asked times, as they do before a divergence: "
+        "take a smaller step_size, or ask for earlier times"
     )
+    return "not integrated", remedy

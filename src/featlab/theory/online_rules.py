@@ -39,12 +39,16 @@ _LABEL_NODES = {1: 48, 2: 20}  # beside sampled fields
 _COARSER = 0.75
 _CUT_NEURONS = 2
 # One label axis and one neuron: enough pieces for eight digits. An inner step sharpens the label: He3(h) = 50 at h = 4.
-_FINE_LABEL, _FINE_INNER, _FINE_FIELD = (-3.0, -1.5, 0.0, 1.5, 3.0), tuple(np.linspace(-6, 6, 25)), (-2.0, 0.0, 2.0)
+_FINE_LABEL, _FINE_INNER, _FINE_FIELD = (
+    (-3.0, -1.5, 0.0, 1.5, 3.0),
+    tuple(np.linspace(-6, 6, 25).tolist()),
+    (-2.0, 0.0, 2.0),
+)
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """The averages, a second version of them whose difference states the error (None: exact), and how they were made."""
+    """The averages, a second version whose difference from them states the error (None: exact), and what they are."""
 
     best: AveragesOf
     other: AveragesOf | None
@@ -75,7 +79,7 @@ def _points(descent: Descent) -> int:
 
 
 def polynomial_degree(activation: Activation) -> int | None:
-    """The degree of an activation that is a polynomial, else None: the last Hermite coefficient, if nothing lies beyond."""
+    """The degree of an activation that is a polynomial: its last Hermite coefficient, if no energy is left. Or None."""
     coefficients = activation.hermite_coefficients(24)
     degree = int(np.max(np.flatnonzero(coefficients), initial=0))
     return degree if degree < 24 and activation.residual(degree) < 1e-20 * activation.second_moment else None
@@ -138,12 +142,12 @@ def _product(target: Target, descent: Descent, nodes: tuple[int, int], breaks: t
 def _smooth(target: Target, descent: Descent, per_axis: int, scale: float) -> ProductRule:
     """Half-range Gauss rules on every axis; a polynomial in z needs no break and few nodes."""
     raw, degree = descent.reach != 0, polynomial_degree(descent.activation)
+    label_breaks: tuple[float, ...] = (0.0,)
+    field_breaks: tuple[float, ...] = (0.0,)
+    label_nodes = field_nodes = max(2, int(scale * per_axis) // 2)
     if label_axes(target, raw) == 1 and descent.width == 1:
         label_breaks, field_breaks = _FINE_INNER if raw else _FINE_LABEL, _FINE_FIELD
         label_nodes, field_nodes = int(16 * scale), int(24 * scale)
-    else:
-        label_breaks, field_breaks = (0.0,), (0.0,)
-        label_nodes = field_nodes = max(2, int(scale * per_axis) // 2)
     if degree is not None:
         exact = 1 + max(degree, field_degree(descent, degree, 0))
         if exact <= field_nodes * (len(field_breaks) + 1):
