@@ -34,7 +34,7 @@ _PUBLIC = {
 }
 
 # Packages that are called like their main functions.
-_CALLED = ("simulate",)
+_CALLED = ("simulate", "compare")
 
 __all__ = ["__version__", *_PUBLIC, *_CALLED]
 __getattr__, __dir__ = public_names(__name__, _PUBLIC, _CALLED)
