@@ -1,0 +1,146 @@
+"""Running a study: an engine gets what is missing; what comes back is written; what is written is acknowledged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from time import strftime
+from typing import Any
+
+from featlab.study.description import Study
+from featlab.study.engines.in_process import InProcess
+from featlab.study.engines.protocol import Engine
+from featlab.study.faults import StoreFault
+from featlab.study.grouping import by_shape
+from featlab.study.identity import Run, runs_of
+from featlab.study.records import FAILED, OK, Record
+from featlab.study.runner import Runner, RunPoint, as_runner
+from featlab.study.store import Store
+
+Acknowledged = Callable[[list[Record]], None]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a study is, in runs."""
+
+    total: int
+    done: int
+    failed: int
+
+    @property
+    def missing(self) -> int:
+        """Runs that have not been tried."""
+        return self.total - self.done - self.failed
+
+    @property
+    def complete(self) -> bool:
+        """Whether every run is done."""
+        return self.done == self.total
+
+
+def run(
+    study: Study,
+    runner: Runner | RunPoint,
+    store: str | Path,
+    *,
+    engine: Engine | None = None,
+    fresh: bool = False,
+    retry_failed: bool = False,
+    wait: bool = False,
+    on_start: Callable[[Progress], None] | None = None,
+    on_acknowledged: Acknowledged | None = None,
+) -> Progress:
+    """Run what is missing of a study. Called again after any interruption it goes on where it was.
+
+    Args:
+        study: the points.
+        runner: a `Runner`, or a plain function `run_point(point, key) -> rows`.
+        store: the file that keeps the results.
+        engine: `InProcess()` unless given; `Pool`, `Dask`, `FromExecutor`.
+        fresh: start over; a store that is there is set aside under another name, not deleted.
+        retry_failed: also run again the points that failed.
+        wait: if another process is writing to the store, wait for it instead of refusing.
+        on_start: called once with what is done already.
+        on_acknowledged: called with records as soon as they are safe on the disk.
+
+    Returns:
+        How far the study is: complete, unless points failed.
+
+    Raises:
+        InvalidStudy: before anything runs. StoreFault: if the store cannot be used. EngineFault: if the engine broke.
+        After these, and after Ctrl-C, everything acknowledged is safe.
+    """
+    runner = as_runner(runner)
+    runs = runs_of(study, runner)
+    if fresh:
+        set_aside(Path(store), wait=wait)
+    with Store(store, wait=wait) as results:
+        results.adopt(about(study, runner))
+        outcomes = results.outcomes()
+        missing = missing_runs(runs, outcomes, retry_failed=retry_failed)
+        if on_start is not None:
+            on_start(progress_of(runs, outcomes))
+        _fill(results, runner, engine or InProcess(), missing, on_acknowledged or _nobody)
+        return progress_of(runs, results.outcomes())
+
+
+def _fill(results: Store, runner: Runner, engine: Engine, missing: list[Run], tell: Acknowledged) -> None:
+    try:
+        with closing(engine.records(runner.run_point, by_shape(missing, runner))) as records:
+            for record in records:
+                written = results.flush_if_due() if record is None else results.add(record)
+                if written:
+                    tell(written)
+    finally:
+        if written := results.flush():
+            tell(written)
+
+
+def about(study: Study, runner: Runner) -> dict[str, Any]:
+    """What a store remembers of a study: enough to find its points and to label its rows without the runner."""
+    return {
+        "study": study.to_dict(),
+        "runner": {
+            "name": runner.name,
+            "numerics": runner.numerics,
+            "index": list(runner.index),
+            "axes": {name: list(axes) for name, axes in runner.axes.items()},
+        },
+    }
+
+
+def missing_runs(runs: list[Run], outcomes: dict[str, str], *, retry_failed: bool = False) -> list[Run]:
+    """The runs without a result."""
+    tried = {OK} if retry_failed else {OK, FAILED}
+    return [run for run in runs if outcomes.get(run.id) not in tried]
+
+
+def progress_of(runs: list[Run], outcomes: dict[str, str]) -> Progress:
+    """How many of the runs have which outcome."""
+    found = [outcomes.get(run.id) for run in runs]
+    return Progress(len(runs), found.count(OK), found.count(FAILED))
+
+
+def set_aside(store: Path, *, wait: bool = False) -> Path | None:
+    """Rename a store, so that a new one can take its place; nothing if there is none."""
+    if not store.exists():
+        return None
+    with Store(store, wait=wait):  # nobody else is writing, and its log is folded into the file when it is closed
+        pass
+    aside = store.with_name(f"{store.stem}.until-{strftime('%Y%m%d-%H%M%S')}{store.suffix}")
+    number = 1
+    while aside.exists():
+        number += 1
+        aside = aside.with_name(f"{aside.stem.partition('~')[0]}~{number}{store.suffix}")
+    try:
+        store.rename(aside)
+    except OSError as fault:
+        raise StoreFault(f"{store}: cannot be set aside as {aside}: {fault.strerror or fault}") from fault
+    return aside
+
+
+def _nobody(records: list[Record]) -> None:
+    """Nobody listens."""

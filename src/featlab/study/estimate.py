@@ -1,0 +1,140 @@
+"""Before a study runs: its points, what is done, and from one probe how long the rest takes in how much memory."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from featlab.study.description import Point, Study
+from featlab.study.drive import Progress, missing_runs, progress_of
+from featlab.study.engines.pool import ignoring_interrupts
+from featlab.study.faults import EngineFault
+from featlab.study.grouping import by_shape
+from featlab.study.identity import Run, runs_of
+from featlab.study.records import perform
+from featlab.study.runner import Runner, RunPoint, as_runner
+from featlab.study.store import Reader
+
+# A probe that takes longer is not run a second time to tell compilation from running.
+_PATIENCE_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One run, tried in a process of its own and not stored.
+
+    Attributes:
+        point: which.
+        first_seconds: the first time, with all that is compiled or loaded for it.
+        again_seconds: the second time; the first if that took too long to be repeated.
+        memory: the largest memory of the process, in bytes; None where the system does not tell.
+        error: why it failed, or None.
+    """
+
+    point: Point
+    first_seconds: float
+    again_seconds: float
+    memory: int | None
+    error: str | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a study would do now.
+
+    Attributes:
+        points, repeats: how many.
+        progress: how many runs are done.
+        shapes: how many groups of runs that share what is compiled are missing.
+        probe: the measured run; None if nothing is missing or none was asked for.
+    """
+
+    points: int
+    repeats: int
+    progress: Progress
+    shapes: int
+    probe: Probe | None
+
+    @property
+    def seconds(self) -> float | None:
+        """Of one worker for all that is missing, as if every point cost what the probe does."""
+        if self.probe is None or self.probe.error is not None:
+            return None
+        compiling = self.probe.first_seconds - self.probe.again_seconds
+        return self.shapes * max(0.0, compiling) + self.progress.missing * self.probe.again_seconds
+
+
+def plan(study: Study, runner: Runner | RunPoint, store: str | Path, *, probe: bool = True) -> Plan:
+    """Count, and time the last missing run: axes mostly grow, so that it is the most expensive. Nothing is stored.
+
+    Raises:
+        InvalidStudy: for what could not be run. StoreFault: for a store that cannot be read.
+    """
+    runner = as_runner(runner)
+    runs = runs_of(study, runner)
+    outcomes = stored_outcomes(store)
+    missing = missing_runs(runs, outcomes)
+    measured = _probed(runner.run_point, missing[-1]) if probe and missing else None
+    progress = progress_of(runs, outcomes)
+    return Plan(study.size, study.repeats, progress, len(by_shape(missing, runner)), measured)
+
+
+def stored_outcomes(store: str | Path) -> dict[str, str]:
+    """Outcome by run id; empty if there is no store yet."""
+    if not Path(store).exists():
+        return {}
+    with Reader(store) as reader:
+        return reader.outcomes()
+
+
+def _probed(run_point: RunPoint, run: Run) -> Probe:
+    context = get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_probe, args=(theirs, run_point, run), daemon=True)
+    with ignoring_interrupts():
+        process.start()
+    theirs.close()
+    try:
+        answer: dict[str, Any] = ours.recv()
+    except EOFError:
+        process.join()
+        raise EngineFault(f"the probe died (exit code {process.exitcode}); out of memory?") from None
+    finally:
+        process.terminate()
+        process.join()
+    return Probe(run.point, **answer)
+
+
+def _probe(pipe: Connection, run_point: RunPoint, run: Run) -> None:
+    """In a process of its own: nothing is loaded or compiled yet, and its memory is the run's."""
+    begin = perf_counter()
+    record = perform(run_point, run)
+    first = again = perf_counter() - begin
+    if record.error is None and first < _PATIENCE_SECONDS:
+        begin = perf_counter()
+        perform(run_point, run)
+        again = perf_counter() - begin
+    pipe.send({"first_seconds": first, "again_seconds": again, "memory": _peak_memory(), "error": record.error})
+
+
+def _peak_memory() -> int | None:
+    """The largest resident memory of this process so far, in bytes."""
+    try:
+        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return _peak_memory_elsewhere()
+    # `getrusage` would count the parent too: its peak survives fork and exec.
+    return next((1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), None)
+
+
+def _peak_memory_elsewhere() -> int | None:
+    if sys.platform != "darwin":
+        return None
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

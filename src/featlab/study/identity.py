@@ -1,0 +1,57 @@
+"""Who is who: the ids of points and runs, and the random key of each run.
+
+    point id = hash(runner's name, numerics version, canonical content)
+    run id   = hash(study key, point id, repeat)            random key = its first 64 bits
+
+Nothing else enters: not the order, the engine, the number of workers, nor the grouping.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from featlab.study.canonical import canonical_text, digest
+from featlab.study.description import Point, Study
+from featlab.study.runner import Runner
+
+_KEY_DIGITS = 16
+
+
+@dataclass(frozen=True)
+class Run:
+    """One repeat of one point: the unit of work."""
+
+    id: str
+    point_id: str
+    repeat: int
+    point: Point
+
+    @property
+    def key(self) -> int:
+        """Its random key, an integer from 0 to 2^64 - 1."""
+        return int(self.id[:_KEY_DIGITS], 16)
+
+
+def runs_of(study: Study, runner: Runner) -> list[Run]:
+    """Every run of a study, in the order of the grid, the repeats of a point side by side.
+
+    Raises:
+        InvalidStudy: for a name or a point that the runner refuses.
+    """
+    runner.check_names(study)
+    runs = []
+    for point in study.points():
+        runner.check_point(point)
+        point_id = point_id_of(runner.name, runner.numerics, point)
+        runs += [Run(run_id(study.key, point_id, n), point_id, n, point) for n in range(study.repeats)]
+    return runs
+
+
+def point_id_of(runner: str, numerics: str, point: Point) -> str:
+    """The id of a point in canonical form."""
+    return digest(canonical_text([runner, numerics, point]))
+
+
+def run_id(study_key: int, point_id: str, repeat: int) -> str:
+    """The id of a run; its first 64 bits are its random key."""
+    return digest(f"{study_key} {point_id} {repeat}")

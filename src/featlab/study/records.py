@@ -1,0 +1,88 @@
+"""What comes back from a run: its rows or its error, and where it came from. Made where the run runs."""
+
+from __future__ import annotations
+
+import json
+import traceback
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from time import perf_counter, time
+from typing import Any
+
+from featlab.study.environment import environment
+from featlab.study.identity import Run
+from featlab.study.runner import Row, RunPoint
+
+OK, FAILED = "ok", "failed"
+
+
+@dataclass(frozen=True)
+class Record:
+    """The result of one run.
+
+    Attributes:
+        id, point_id, repeat, point: which run.
+        outcome: "ok" or "failed".
+        rows: the rows as JSON text (non-finite numbers spelled NaN and Infinity); "[]" for a failed run.
+        error: what a failed run died of, with the traceback; None for the others.
+        seconds, finished: wall time, and when, in seconds since 1970.
+        environment: see `featlab.study.environment`.
+    """
+
+    id: str
+    point_id: str
+    repeat: int
+    point: dict[str, Any]
+    outcome: str
+    rows: str
+    error: str | None
+    seconds: float
+    finished: float
+    environment: dict[str, Any]
+
+    def to_line(self) -> str:
+        """As one line of JSON."""
+        return json.dumps(asdict(self), separators=(",", ":")) + "\n"
+
+
+def from_line(line: str) -> Record:
+    """The record of a line; ValueError, KeyError or TypeError if it is none."""
+    return Record(**json.loads(line))
+
+
+def perform(run_point: RunPoint, run: Run) -> Record:
+    """Run it. An exception becomes a failed record: it must not stop the other runs."""
+    begin = perf_counter()
+    try:
+        rows, error = _encoded(run_point(dict(run.point), run.key)), None
+    except (Exception, SystemExit):  # noqa: BLE001 - whatever a runner raises is kept with its traceback
+        rows, error = "[]", traceback.format_exc()
+    return _record(run, rows, error, perf_counter() - begin)
+
+
+def perform_all(run_point: RunPoint, runs: Iterable[Run]) -> list[Record]:
+    """Run one after the other, as one task of an executor."""
+    return [perform(run_point, run) for run in runs]
+
+
+def lost(run: Run, reason: str) -> Record:
+    """The record of a run that never came back, such as one whose worker dies each time."""
+    return _record(run, "[]", reason, 0.0)
+
+
+def _record(run: Run, rows: str, error: str | None, seconds: float) -> Record:
+    outcome = OK if error is None else FAILED
+    return Record(run.id, run.point_id, run.repeat, run.point, outcome, rows, error, seconds, time(), environment())
+
+
+def _encoded(rows: Iterable[Row]) -> str:
+    if isinstance(rows, Mapping | str):
+        raise TypeError(f"run_point returned {rows!r:.80}, expected an iterable of rows (mappings); for one row, [row]")
+    return json.dumps([dict(row) for row in rows], default=_plain, separators=(",", ":"))
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's and JAX's numbers and arrays as numbers and lists."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"a row holds {value!r:.80} of type {type(value).__name__}, expected numbers, texts or lists")

@@ -1,0 +1,223 @@
+"""Slurm without a driver: an array of tasks that share out what is missing, each writing a shard of its own.
+
+`submit` writes the runs of every task into files, submits the array and returns. Nothing needs to stay alive. `collect`
+merges the shards into the store, as often as one likes; `submit` again submits only what is missing by then.
+
+    sweep.sqlite                     the store
+    sweep.cluster/0001/              a submission: submission.json, array.sh, tasks/17.json, logs/
+    sweep.cluster/shards/            what its tasks have done
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from featlab.errors import InvalidParameter
+from featlab.study.description import Study
+from featlab.study.drive import about, missing_runs
+from featlab.study.faults import EngineFault, StoreFault
+from featlab.study.grouping import by_shape, shares
+from featlab.study.identity import Run, runs_of
+from featlab.study.records import OK, perform
+from featlab.study.runner import Runner
+from featlab.study.shards import new_shard, read_shards
+from featlab.study.store import Store
+
+_SCRIPT = """#!/bin/sh
+#SBATCH --job-name={name}
+#SBATCH --array=0-{last}
+#SBATCH --output={logs}/%a.out
+exec {python} -m featlab study work {directory} --task "$SLURM_ARRAY_TASK_ID"
+"""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """An array that was submitted: its directory, Slurm's job id, its tasks and runs."""
+
+    directory: Path
+    job: str
+    tasks: int
+    runs: int
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What was merged: records that were new to the store, lines read, torn lines skipped."""
+
+    new: int
+    lines: int
+    torn: int
+
+
+def cluster_directory(store: str | Path) -> Path:
+    """Where submissions and shards of a store lie."""
+    return Path(store).with_suffix(".cluster")
+
+
+def submit(
+    study: Study,
+    runner: Runner,
+    store: str | Path,
+    *,
+    origin: dict[str, str],
+    array: int,
+    options: Sequence[str] = (),
+    retry_failed: bool = False,
+) -> Submission | None:
+    """Submit what is missing as an array of at most `array` tasks; None if nothing is.
+
+    Args:
+        study, runner, store: as in `run`.
+        origin: how a task finds the runner again; handed to `work`'s `find_runner`.
+        array: the number of tasks.
+        options: options of sbatch, which take precedence over the script's.
+        retry_failed: also run again what has failed.
+    """
+    if array < 1:
+        raise InvalidParameter("array", array, "a number of tasks, at least 1")
+    if any(option == "-a" or option.startswith("--array") for option in options):
+        raise InvalidParameter("sbatch options", " ".join(options), "no --array among them: featlab sets it")
+    runs = runs_of(study, runner)
+    _refuse_if_active(store)
+    collect(store, create=True)
+    with Store(store) as results:
+        results.adopt(about(study, runner))
+        missing = missing_runs(runs, results.outcomes(), retry_failed=retry_failed)
+    if not missing:
+        return None
+    tasks = shares([run for group in by_shape(missing, runner) for run in group], array)
+    directory = _written(Path(store), runner, origin, tasks)
+    try:
+        job = _slurm("sbatch", "--parsable", *options, str(directory / "array.sh")).strip().partition(";")[0]
+    except EngineFault:
+        shutil.rmtree(directory)
+        raise
+    (directory / "job").write_text(job + "\n", encoding="ascii")
+    return Submission(directory, job, len(tasks), len(missing))
+
+
+def work(directory: str | Path, task: int, find_runner: Any) -> int:
+    """One task of an array: its runs, except those that an earlier attempt of it has done. Returns how many it ran."""
+    directory = Path(directory)
+    content = _read(directory / "submission.json")
+    runner = find_runner(**content["origin"])
+    if (runner.name, runner.numerics) != (content["name"], content["numerics"]):
+        raise EngineFault(
+            f"{directory}: submitted for {content['name']}, numerics version {content['numerics']}, but this is "
+            f"{runner.name}, {runner.numerics}; submit again"
+        )
+    shards, name = directory.parent / "shards", f"{directory.name}-{task:06d}"
+    done = {line.record.id for line in read_shards(shards, name) if line.record is not None}
+    runs = [Run(**entry) for entry in _read(directory / "tasks" / f"{task}.json")]
+    with closing(new_shard(shards, name)) as shard:
+        for run in runs:
+            if run.id not in done:
+                shard.append(perform(runner.run_point, run))
+    return len(runs) - len(done)
+
+
+def collect(store: str | Path, *, wait: bool = False, create: bool = False) -> Collected:
+    """Merge the shards into the store. Doing it again changes nothing; the shards stay."""
+    shards = cluster_directory(store) / "shards"
+    if not shards.is_dir():
+        if create:
+            return Collected(0, 0, 0)
+        raise StoreFault(f"{store}: nothing to collect: there is no {shards}")
+    lines = torn = 0
+    with Store(store, wait=wait) as results:
+        before = results.outcomes()
+        for line in read_shards(shards):
+            lines += 1
+            torn += line.record is None
+            if line.record is not None and before.get(line.record.id) != OK:
+                results.add(line.record)
+        results.flush()
+        after = results.outcomes()
+    return Collected(sum(before.get(name) != outcome for name, outcome in after.items()), lines, torn)
+
+
+def waiting_records(store: str | Path) -> dict[str, str]:
+    """Outcome by run id of everything in the shards, collected or not."""
+    found = read_shards(cluster_directory(store) / "shards")
+    return {line.record.id: line.record.outcome for line in found if line.record is not None}
+
+
+def jobs(store: str | Path) -> dict[str, Counter[str]]:
+    """Slurm's states of the tasks of each submitted array that is still in its queue, by job id."""
+    found = {}
+    for path in sorted(cluster_directory(store).glob("*/job")):
+        states = _states(path.read_text(encoding="ascii").strip())
+        if states:
+            found[path.read_text(encoding="ascii").strip()] = states
+    return found
+
+
+def _refuse_if_active(store: str | Path) -> None:
+    for job, states in jobs(store).items():
+        shown = ", ".join(f"{count} {state.lower()}" for state, count in states.items())
+        raise EngineFault(
+            f"job {job} of this study is in the queue ({shown}); wait for it or `scancel {job}`, then submit again"
+        )
+
+
+def _written(store: Path, runner: Runner, origin: dict[str, str], tasks: Sequence[Sequence[Run]]) -> Path:
+    """The files of a new submission."""
+    home = cluster_directory(store).resolve()
+    number = 1 + max((int(path.name) for path in home.glob("[0-9]*")), default=0)
+    directory = home / f"{number:04d}"
+    try:
+        for part in (directory / "tasks", directory / "logs", home / "shards"):
+            part.mkdir(parents=True, exist_ok=True)
+        about_runner = {"origin": origin, "name": runner.name, "numerics": runner.numerics}
+        (directory / "submission.json").write_text(json.dumps(about_runner), encoding="utf-8")
+        for task, runs in enumerate(tasks):
+            entries = [asdict(run) for run in runs]
+            (directory / "tasks" / f"{task}.json").write_text(json.dumps(entries), encoding="utf-8")
+        script = _SCRIPT.format(
+            name=shlex.quote(store.stem),
+            last=len(tasks) - 1,
+            logs=directory / "logs",
+            python=shlex.quote(sys.executable),
+            directory=shlex.quote(str(directory)),
+        )
+        (directory / "array.sh").write_text(script, encoding="utf-8")
+    except OSError as fault:
+        raise StoreFault(f"{directory}: cannot be written: {fault.strerror or fault}") from fault
+    return directory
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as fault:
+        raise StoreFault(f"{path}: cannot be read: {fault}") from fault
+
+
+def _states(job: str) -> Counter[str]:
+    try:
+        return Counter(_slurm("squeue", "--noheader", "--array", "--format=%T", "--jobs", job).split())
+    except EngineFault as fault:
+        if "Invalid job id" in str(fault):  # so long finished that Slurm has forgotten it
+            return Counter()
+        raise
+
+
+def _slurm(command: str, *arguments: str) -> str:
+    try:
+        done = subprocess.run([command, *arguments], capture_output=True, text=True)
+    except FileNotFoundError:
+        raise EngineFault(f"there is no {command} on this machine; call it where jobs are submitted to Slurm") from None
+    if done.returncode != 0:
+        raise EngineFault(f"{command} failed: {done.stderr.strip() or done.stdout.strip()}")
+    return done.stdout

@@ -1,0 +1,211 @@
+"""Where results are kept: one SQLite file, one writer, any number of readers.
+
+A run is stored whole, its rows with it, in one transaction: a row is there once or not at all. It is *acknowledged*
+when its transaction has reached the disk (write-ahead log, synchronous=FULL), and survives whatever kills the process. Runs
+that finish within `_COMMIT_SECONDS` share one transaction.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from time import monotonic, strftime
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+import featlab
+from featlab.study.canonical import canonical_text, digest
+from featlab.study.faults import StoreFault
+from featlab.study.lock import WriterLock
+from featlab.study.records import FAILED, OK, Record
+from featlab.study.schema import APPLICATION_ID, SCHEMA, TABLES, check_version, journal_mode, told_clearly
+
+_COMMIT_SECONDS = 0.05
+_MOST_WAITING = 1000
+_READ_SECONDS = 30.0
+# A failed run may be tried again; an acknowledged result is never overwritten.
+_PUT = f"""
+INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET outcome = excluded.outcome, rows = excluded.rows, error = excluded.error,
+    seconds = excluded.seconds, finished = excluded.finished, environment = excluded.environment
+WHERE runs.outcome = '{FAILED}'
+"""
+
+
+class Done(NamedTuple):
+    """A stored run: its outcome, its rows as JSON text, its error."""
+
+    outcome: str
+    rows: str
+    error: str | None
+
+
+class Reader:
+    """A store opened for reading. A run may be writing to it meanwhile."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        if not self.path.is_file():
+            raise StoreFault(f"{self.path}: there is no such store; run the study first")
+        with told_clearly(self.path):
+            self._connection = self._connect()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+    def outcomes(self) -> dict[str, str]:
+        """Outcome by run id, of everything that is stored."""
+        with told_clearly(self.path):
+            return dict(self._connection.execute("SELECT id, outcome FROM runs"))
+
+    def runs(self) -> dict[str, Done]:
+        """Every stored run by its id."""
+        with told_clearly(self.path):
+            found = self._connection.execute("SELECT id, outcome, rows, error FROM runs")
+            return {name: Done(outcome, rows, error) for name, outcome, rows, error in found}
+
+    def study(self) -> dict[str, Any]:
+        """What was last run into the store: the study's content and what its runner said of the rows."""
+        with told_clearly(self.path):
+            newest = "SELECT content FROM studies ORDER BY number DESC LIMIT 1"
+            found = self._connection.execute(newest).fetchone()
+        if found is None:
+            raise StoreFault(f"{self.path}: holds no study yet")
+        return json.loads(found[0])
+
+    def provenance(self) -> Iterator[dict[str, Any]]:
+        """Of each run: point, outcome, wall time, when it finished, and the environment it ran in."""
+        with told_clearly(self.path):
+            asked = """SELECT runs.id, points.content, repeat, outcome, error, seconds, finished, environments.content
+                FROM runs JOIN points ON runs.point = points.id JOIN environments ON environment = environments.id
+                ORDER BY finished, runs.id"""
+            for name, point, repeat, outcome, error, seconds, finished, where in self._connection.execute(asked):
+                yield {
+                    "run": name,
+                    "point": json.loads(point),
+                    "repeat": repeat,
+                    "outcome": outcome,
+                    "error": error,
+                    "seconds": seconds,
+                    "finished": finished,
+                    "environment": json.loads(where),
+                }
+
+    def _connect(self) -> sqlite3.Connection:
+        address = f"{self.path.resolve().as_uri()}?mode=ro"
+        connection = sqlite3.connect(address, uri=True, timeout=_READ_SECONDS)
+        try:
+            check_version(connection, self.path)
+        except sqlite3.OperationalError:
+            connection.close()
+            if self.path.with_name(self.path.name + "-wal").exists():
+                raise
+            # No log, nobody writing, and no right to make a log here: the file is all there is.
+            connection = sqlite3.connect(address + "&immutable=1", uri=True)
+            check_version(connection, self.path)
+        return connection
+
+
+class Store(Reader):
+    """A store opened for writing, made if there is none. There is one at a time."""
+
+    def __init__(self, path: str | Path, *, wait: bool = False) -> None:
+        self.path = Path(path)
+        if self.path.is_dir() or not self.path.parent.is_dir():
+            raise StoreFault(f"{self.path}: expected the name of a file in an existing directory")
+        self._lock = WriterLock(self.path, wait=wait)
+        self._waiting: list[Record] = []
+        self._committed = monotonic()
+        self._environments: set[str] = set()
+        try:
+            with told_clearly(self.path):
+                self._connection = self._connect()
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def close(self) -> None:
+        """Write what is waiting and let go of the file."""
+        try:
+            self.flush()
+        finally:
+            self._connection.close()
+            self._lock.release()
+
+    def adopt(self, content: dict[str, Any]) -> None:
+        """Remember the study that is run into the store, as the newest."""
+        text = canonical_text(content)
+        with told_clearly(self.path), self._connection:
+            self._connection.execute("DELETE FROM studies WHERE content = ?", (text,))
+            self._connection.execute("INSERT INTO studies (content) VALUES (?)", (text,))
+
+    def add(self, record: Record) -> list[Record]:
+        """Take a record; returns those that are acknowledged by now."""
+        self._waiting.append(record)
+        return self.flush_if_due()
+
+    def flush_if_due(self) -> list[Record]:
+        """Write what is waiting, if the last time is long enough ago; returns what is acknowledged."""
+        due = monotonic() - self._committed >= _COMMIT_SECONDS or len(self._waiting) >= _MOST_WAITING
+        return self.flush() if due else []
+
+    def flush(self) -> list[Record]:
+        """Write what is waiting; returns what is acknowledged: it is on the disk."""
+        written = self._waiting
+        if written:
+            with told_clearly(self.path), self._connection:
+                self._put(written)
+        self._waiting = []
+        self._committed = monotonic()
+        return written
+
+    def _put(self, records: list[Record]) -> None:
+        points, runs, environments = {}, [], {}
+        for record in records:
+            where = canonical_text(record.environment)
+            environment = digest(where)
+            environments[environment] = where
+            points[record.point_id] = canonical_text(record.point)
+            run = (record.id, record.point_id, record.repeat, record.outcome, record.rows, record.error)
+            runs.append((*run, record.seconds, record.finished, environment))
+        self._connection.executemany("INSERT OR IGNORE INTO environments VALUES (?, ?)", environments.items())
+        self._connection.executemany("INSERT OR IGNORE INTO points VALUES (?, ?)", points.items())
+        self._connection.executemany(_PUT, runs)
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, timeout=_READ_SECONDS)
+        try:
+            self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if not tables:
+            self._make(connection)
+        check_version(connection, self.path)
+        connection.execute(f"PRAGMA journal_mode = {journal_mode(self.path)}")
+        connection.execute("PRAGMA synchronous = FULL")
+
+    def _make(self, connection: sqlite3.Connection) -> None:
+        """The tables, in one transaction: a process killed here leaves an empty file, not half a store."""
+        about = {"featlab": featlab.__version__, "made": strftime("%Y-%m-%dT%H:%M:%S%z")}
+        statements = "".join(f"INSERT INTO about VALUES ('{name}', '{value}');" for name, value in about.items())
+        marks = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA};"
+        connection.executescript(f"BEGIN; {TABLES} {statements} {marks} COMMIT;")
+
+
+__all__ = ["FAILED", "OK", "Done", "Reader", "Store"]

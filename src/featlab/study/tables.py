@@ -1,0 +1,104 @@
+"""Results for other programs: netCDF holds the dataset; CSV and Parquet hold the rows, one a line, with the points."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from featlab.errors import FeatlabError
+from featlab.study.faults import StoreFault
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+_LARGEST_INT32 = 2**31 - 1
+
+
+def export(path: str | Path, destination: str | Path, *, store: str | Path | None = None) -> Path:
+    """Write the results of a study (or store) to a .nc, .csv or .parquet file, whole or not at all."""
+    destination = Path(destination)
+    kinds: dict[str, Callable[[Path], None]] = {
+        ".nc": partial(_netcdf, path, store),
+        ".csv": partial(_csv, path, store),
+        ".parquet": partial(_parquet, path, store),
+    }
+    if destination.suffix not in kinds:
+        raise FeatlabError(f"export: got {str(destination)!r}, expected a name that ends in {', '.join(kinds)}")
+    unfinished = destination.with_name(f".{destination.name}.{os.getpid()}")
+    try:
+        kinds[destination.suffix](unfinished)
+        unfinished.replace(destination)
+    except OSError as fault:
+        raise StoreFault(f"{destination}: cannot be written: {fault.strerror or fault}") from fault
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return destination
+
+
+def table(path: str | Path, store: str | Path | None = None) -> pd.DataFrame:
+    """One line for each row: the point's parameters, `repeat`, then the row; lists as columns `overlap[0,1]`."""
+    import pandas as pd
+
+    from featlab.study.dataset import load
+    from featlab.study.store import OK
+
+    opened = load(path, store)
+    lines = []
+    for number, done in enumerate(opened.results):
+        if done is None or done.outcome != OK:
+            continue
+        point, repeat = opened.points[number // opened.study.repeats], number % opened.study.repeats
+        origin = {name: value if not isinstance(value, list) else json.dumps(value) for name, value in point.items()}
+        lines += [origin | {"repeat": repeat} | _flat(row) for row in json.loads(done.rows)]
+    return pd.DataFrame(lines)
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, list):
+            flat |= {f"{name}[{','.join(map(str, place))}]": part for place, part in _parts(value, ())}
+        else:
+            flat[name] = value
+    return flat
+
+
+def _parts(value: Any, place: tuple[int, ...]) -> list[tuple[tuple[int, ...], Any]]:
+    if not isinstance(value, list):
+        return [(place, value)]
+    return [part for number, inner in enumerate(value) for part in _parts(inner, (*place, number))]
+
+
+def _csv(path: str | Path, store: str | Path | None, destination: Path) -> None:
+    table(path, store).to_csv(destination, index=False)
+
+
+def _parquet(path: str | Path, store: str | Path | None, destination: Path) -> None:
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise FeatlabError('Parquet needs pyarrow; pip install "featlab[cluster]"') from None
+    table(path, store).to_parquet(destination, index=False)
+
+
+def _netcdf(path: str | Path, store: str | Path | None, destination: Path) -> None:
+    from featlab.study.dataset import open as open_dataset
+
+    _narrow(open_dataset(path, store=store)).to_netcdf(destination, engine="scipy")
+
+
+def _narrow(dataset: xr.Dataset) -> xr.Dataset:
+    """netCDF 3 knows no integers beyond 32 bits: those become floats, exact up to 2^53."""
+    wide = {
+        name: variable.astype("float64")
+        for name, variable in dataset.variables.items()
+        if variable.dtype.kind in "iu" and variable.size and abs(variable.astype("float64")).max() > _LARGEST_INT32
+    }
+    return dataset.assign_coords({name: value for name, value in wide.items() if name in dataset.coords}).assign(
+        {name: value for name, value in wide.items() if name not in dataset.coords}
+    )
