@@ -23,9 +23,13 @@ from featlab.theory.online_labels import Labels, from_rule, label_axes, label_po
 
 _FIXED = (-REACH, -2.5, 2.5, REACH)
 _LINE_NODES = {1: 16, 2: 8}
-_LABEL_NODES = {1: 24, 2: 8, 3: 5}
+_MOST_LABEL_NODES = 24
+_POINTS = 2**18
+_LINE_PIECES, _SURFACE_PIECES = 4, 5  # of a line of z; of a label's axis that surfaces cross
 _LABEL_REACH = 12.0  # He4(h)^2 has died out there
-_SCAN = np.linspace(-REACH, REACH, 121)
+_SCAN = (
+    np.linspace(-REACH, REACH, 121) + 0.0123
+)  # off zero, where kinks like to lie: a zero on the scan hides a root beside it
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +74,15 @@ class CutRule:
         axes = label_axes(target, raw)
         if axes == 1 and not target.hidden:
             return self._refined_labels(overlap[:, 0], np.sqrt(np.sum(root**2, axis=1)))
-        return label_points(target, max(3, int(self.scale * _LABEL_NODES.get(axes, 5))), (0.0,), raw, raw)
+        cut_at_zero = raw and axes == 2  # with more axes, too few nodes are left for the many pieces
+        nodes = int(self.scale * self._label_nodes(axes, cut_at_zero))
+        return label_points(target, max(3, nodes), (0.0,), raw, cut_at_zero)
+
+    def _label_nodes(self, axes: int, cut_at_zero: bool) -> int:
+        """As many as make, with two pieces an axis and the lines of z, a rule of the size that can be paid for."""
+        line = _LINE_PIECES * _LINE_NODES[self.descent.width]
+        pieces = 2**axes * (_SURFACE_PIECES / 2 if cut_at_zero else 1)
+        return min(_MOST_LABEL_NODES, int((_POINTS / line**self.descent.width / pieces) ** (1 / axes)))
 
     def _refined_labels(self, overlap: Floats, spread: Floats) -> Labels:
         """The axis of h, cut at the target's kinks and refined where a field, known up to `spread`, meets a kink."""

@@ -7,7 +7,7 @@ With a step gamma = c / d and time t = steps / d, one batch of b samples moves w
     dQ_ij/dt = c (E[D_i lambda_j] + E[D_j lambda_i]) + (c^2 / b) E[D_i D_j] - (kappa_i + kappa_j) Q_ij.
 
 Unconstrained, kappa = 0. With a constraint kappa_i = (c E[D_i lambda_i] + (c^2 / 2b) E[D_i^2]) / Q_ii keeps Q_ii where
-it is: the first term makes the gradient tangent, the second is what the normalisation takes back of the growth by noise.
+it is: the first term makes the gradient tangent, the second is what normalising takes back of the growth by noise.
 Projected and spherical SGD have the same limit: they differ by <D x, w>^2, of order 1, where |D x|^2 is of order d. As
 c -> 0 at fixed c t this is gradient flow on the population loss.
 """
