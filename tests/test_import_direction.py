@@ -19,6 +19,7 @@ LEVELS = (
     {"compare"},
     {"figures"},
     {"study"},
+    {"runners"},
     {"exhibits"},
     {"reports"},
     {"cli", "estimators", "explorer"},

@@ -10,6 +10,7 @@ import featlab
 from featlab.cli.explain import EXPLAIN_EPILOG, explain
 from featlab.cli.run_options import RunCommand
 from featlab.cli.simulate import SIMULATE_EPILOG, simulate
+from featlab.cli.study import study_app
 
 app = typer.Typer(
     name="featlab",
@@ -39,3 +40,4 @@ def common(
 _LENIENT = {"ignore_unknown_options": True}
 app.command(epilog=EXPLAIN_EPILOG, context_settings=_LENIENT)(explain)
 app.command(cls=RunCommand, epilog=SIMULATE_EPILOG, context_settings=_LENIENT)(simulate)
+app.add_typer(study_app, name="study")

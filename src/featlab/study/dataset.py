@@ -184,8 +184,7 @@ def _padded(name: str, values: list[Any]) -> np.ndarray:
         raise InvalidStudy(f"{name!r} has {arrays[0].ndim} axes in some rows and another number in others")
     full = np.full((len(arrays), *np.max([array.shape for array in arrays], axis=0)), np.nan)
     for place, array in enumerate(arrays):
-        corner: tuple[slice, ...] = tuple(slice(length) for length in array.shape)
-        full[(place, *corner)] = array
+        full[place][tuple(slice(length) for length in array.shape)] = array
     return full
 
 

@@ -17,6 +17,7 @@ from featlab.study.grouping import by_shape
 from featlab.study.identity import Run, runs_of
 from featlab.study.records import FAILED, OK, Record
 from featlab.study.runner import Runner, RunPoint, as_runner
+from featlab.study.shards import cluster_directory
 from featlab.study.store import Store
 
 Acknowledged = Callable[[list[Record]], None]
@@ -125,21 +126,28 @@ def progress_of(runs: list[Run], outcomes: dict[str, str]) -> Progress:
 
 
 def set_aside(store: Path, *, wait: bool = False) -> Path | None:
-    """Rename a store, so that a new one can take its place; nothing if there is none."""
+    """Rename a store, and what a cluster did for it, so that new ones can take their place. None if there is none."""
     if not store.exists():
         return None
     with Store(store, wait=wait):  # nobody else is writing, and its log is folded into the file when it is closed
         pass
-    aside = store.with_name(f"{store.stem}.until-{strftime('%Y%m%d-%H%M%S')}{store.suffix}")
-    number = 1
-    while aside.exists():
-        number += 1
-        aside = aside.with_name(f"{aside.stem.partition('~')[0]}~{number}{store.suffix}")
+    aside = _free_name(store)
     try:
         store.rename(aside)
+        if cluster_directory(store).exists():
+            cluster_directory(store).rename(cluster_directory(aside))
     except OSError as fault:
         raise StoreFault(f"{store}: cannot be set aside as {aside}: {fault.strerror or fault}") from fault
     return aside
+
+
+def _free_name(store: Path) -> Path:
+    stamp, number = f"{store.stem}.until-{strftime('%Y%m%d-%H%M%S')}", 1
+    name = store.with_name(stamp + store.suffix)
+    while name.exists():
+        number += 1
+        name = store.with_name(f"{stamp}-{number}{store.suffix}")
+    return name
 
 
 def _nobody(records: list[Record]) -> None:

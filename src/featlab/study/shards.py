@@ -8,12 +8,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from time import time_ns
 from typing import NamedTuple
 
 from featlab.study.faults import StoreFault
 from featlab.study.records import Record, from_line
 
 _SUFFIX = ".jsonl"
+
+
+def cluster_directory(store: str | Path) -> Path:
+    """Where what a cluster does for a store lies: submissions and shards."""
+    return Path(store).with_suffix(".cluster")
 
 
 class Shard:
@@ -59,8 +65,6 @@ def read_shards(directory: Path, prefix: str = "") -> Iterator[Line]:
 
 def new_shard(directory: Path, name: str) -> Shard:
     """A shard of this process for the task `name`."""
-    from time import time_ns
-
     return Shard(directory / f"{name}-{time_ns()}-{os.getpid()}{_SUFFIX}")
 
 

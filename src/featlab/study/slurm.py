@@ -30,7 +30,7 @@ from featlab.study.grouping import by_shape, shares
 from featlab.study.identity import Run, runs_of
 from featlab.study.records import OK, perform
 from featlab.study.runner import Runner
-from featlab.study.shards import new_shard, read_shards
+from featlab.study.shards import cluster_directory, new_shard, read_shards
 from featlab.study.store import Store
 
 _SCRIPT = """#!/bin/sh
@@ -58,11 +58,6 @@ class Collected:
     new: int
     lines: int
     torn: int
-
-
-def cluster_directory(store: str | Path) -> Path:
-    """Where submissions and shards of a store lie."""
-    return Path(store).with_suffix(".cluster")
 
 
 def submit(

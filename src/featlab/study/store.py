@@ -1,8 +1,8 @@
 """Where results are kept: one SQLite file, one writer, any number of readers.
 
 A run is stored whole, its rows with it, in one transaction: a row is there once or not at all. It is *acknowledged*
-when its transaction has reached the disk (write-ahead log, synchronous=FULL), and survives whatever kills the process. Runs
-that finish within `_COMMIT_SECONDS` share one transaction.
+when its transaction has reached the disk (write-ahead log, synchronous=FULL), and survives whatever kills the process.
+Runs that finish within `_COMMIT_SECONDS` share one transaction.
 """
 
 from __future__ import annotations

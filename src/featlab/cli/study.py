@@ -1,0 +1,311 @@
+"""`featlab study ...`: plan, run, status, submit, collect, export.
+
+Exit codes: 0, all is done; 1, some points failed; 2, misuse; 3, points are missing; 4, the store or the engine is in
+trouble; 130, interrupted.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec
+
+import typer
+
+from featlab.cli.errors import INTERRUPTED, exit_cleanly, fail
+
+if TYPE_CHECKING:
+    from featlab.study.drive import Progress
+    from featlab.study.engines import Engine
+    from featlab.study.runner import Runner
+    from featlab.study.toml import StudyFile
+
+POINTS_FAILED, POINTS_MISSING, TROUBLE = 1, 3, 4
+ENGINES = ("in-process", "pool", "dask")
+EPILOG = """Examples:
+
+featlab study plan sweep.toml
+
+featlab study run sweep.toml --engine pool --workers 4
+
+featlab study submit sweep.toml --engine slurm --array 100 -- --time=01:00:00 --mem=4G
+
+featlab study collect sweep.toml
+
+featlab study export sweep.toml sweep.parquet
+"""
+Parameters = ParamSpec("Parameters")
+
+study_app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", epilog=EPILOG)
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The study file (TOML).")]
+StoreOption = Annotated[
+    Path | None, typer.Option("--store", metavar="FILE", help="Where results are kept; FILE.sqlite beside the study.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
+RetryOption = Annotated[bool, typer.Option("--retry-failed", help="Also run again the points that failed.")]
+WaitOption = Annotated[bool, typer.Option("--wait", help="Wait while another process writes to the store.")]
+WorkersOption = Annotated[int | None, typer.Option(metavar="N", min=1, help="Processes; as many as cores.")]
+
+
+@study_app.callback()
+def studies() -> None:
+    """Grids of runs that survive anything: on a laptop, on Dask, on Slurm. Running a study again resumes it."""
+
+
+def _safely(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
+    """Trouble with the store or the engine has an exit code of its own; misuse keeps that of all commands."""
+
+    @functools.wraps(command)
+    def wrapped(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
+        from featlab.study.faults import EngineFault, StoreFault
+
+        try:
+            command(*args, **kwargs)
+        except (EngineFault, StoreFault) as fault:
+            typer.echo(f"featlab: {fault}", err=True)
+            raise typer.Exit(TROUBLE) from None
+
+    return exit_cleanly(wrapped)
+
+
+@study_app.command()
+@_safely
+def plan(
+    file: File,
+    store: StoreOption = None,
+    workers: Annotated[int, typer.Option(metavar="N", min=1, help="Estimate for so many workers.")] = 1,
+    probe: Annotated[bool, typer.Option("--probe/--no-probe", help="Try one point, for time and memory.")] = True,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what a study would do: points, what is done, the time and memory of the rest. Nothing is stored."""
+    from featlab.cli.study_words import plan_record, plan_words
+    from featlab.study.estimate import plan as make_plan
+
+    described, runner, place = _opened(file, store)
+    made = make_plan(described.study, runner, place, probe=probe)
+    typer.echo(json.dumps(plan_record(made, workers)) if as_json else plan_words(made, workers))
+
+
+@study_app.command()
+@_safely
+def run(
+    file: File,
+    engine: Annotated[str, typer.Option(metavar="NAME", help="in-process, pool or dask.")] = "in-process",
+    workers: WorkersOption = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Dask's scheduler, or its file; a local cluster if not given.")
+    ] = None,
+    store: StoreOption = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Start over; the old store is set aside.")] = False,
+    retry_failed: RetryOption = False,
+    wait: WaitOption = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar, no summary.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Run what is missing of a study. After any interruption, the same command goes on where it was."""
+    from featlab.cli.study_words import bar
+    from featlab.study.drive import run as fill
+
+    chosen = _engine(engine, workers, scheduler)
+    described, runner, place = _opened(file, store)
+    if fresh:
+        _refuse_active(place, "--fresh")
+    with bar(sys.stderr.isatty() and not quiet and not as_json) as shown:
+        try:
+            progress = fill(
+                described.study,
+                runner,
+                place,
+                engine=chosen,
+                fresh=fresh,
+                retry_failed=retry_failed,
+                wait=wait,
+                on_start=None if shown is None else shown.start,
+                on_acknowledged=None if shown is None else shown.advance,
+            )
+        except KeyboardInterrupt:
+            _interrupted(described, runner, place)
+    _tell(progress, place, quiet=quiet, as_json=as_json, file=file)
+
+
+@study_app.command()
+@_safely
+def status(
+    file: File,
+    store: StoreOption = None,
+    errors: Annotated[bool, typer.Option("--errors", help="Show the points that failed, with their errors.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show how far a study is, also while it runs."""
+    from featlab.cli.study_words import errors_words, progress_record, progress_words
+    from featlab.study.drive import progress_of
+    from featlab.study.estimate import stored_outcomes
+    from featlab.study.identity import runs_of
+    from featlab.study.slurm import jobs, waiting_records
+
+    described, runner, place = _opened(file, store)
+    runs, outcomes, shards = runs_of(described.study, runner), stored_outcomes(place), waiting_records(place)
+    progress, queue = progress_of(runs, shards | outcomes), jobs(place)
+    uncollected = len(shards.keys() - outcomes.keys())
+    if as_json:
+        record = {**progress_record(progress), "uncollected": uncollected, "jobs": queue}
+        typer.echo(json.dumps(record))
+    else:
+        typer.echo(progress_words(progress))
+        if uncollected:
+            typer.echo(f"{uncollected:,} of them in shards: `featlab study collect {file}` merges them into the store")
+        for job, states in queue.items():
+            typer.echo(f"job {job}: " + ", ".join(f"{count} {state.lower()}" for state, count in states.items()))
+    if errors and place.exists():
+        from featlab.study.dataset import provenance
+
+        typer.echo(errors_words(provenance(place)))
+    _leave(progress)
+
+
+@study_app.command()
+@_safely
+def submit(
+    file: File,
+    array: Annotated[int, typer.Option(metavar="N", min=1, help="The number of array tasks.")],
+    sbatch_options: Annotated[list[str] | None, typer.Argument(metavar="-- SBATCH OPTIONS")] = None,
+    engine: Annotated[str, typer.Option(metavar="NAME", help="slurm.")] = "slurm",
+    store: StoreOption = None,
+    retry_failed: RetryOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Submit what is missing as a job array and return. Nothing needs to stay alive; submit again to resume."""
+    from featlab.study.slurm import submit as hand_over
+
+    if engine != "slurm":
+        fail(f"--engine: got {engine!r}, expected slurm; the others run with `featlab study run`")
+    described, runner, place = _opened(file, store)
+    origin = {"kind": described.kind, "directory": str(file.resolve().parent)}
+    sent = hand_over(
+        described.study,
+        runner,
+        place,
+        origin=origin,
+        array=array,
+        options=sbatch_options or (),
+        retry_failed=retry_failed,
+    )
+    if as_json:
+        record = None if sent is None else {"job": sent.job, "tasks": sent.tasks, "runs": sent.runs}
+        typer.echo(json.dumps(record))
+    elif sent is None:
+        typer.echo("Nothing is missing, nothing was submitted.")
+    else:
+        typer.echo(f"Job {sent.job}: {sent.runs:,} runs in {sent.tasks:,} tasks.")
+        typer.echo(
+            f"`featlab study status {file}` shows how far it is, `featlab study collect {file}` fetches results."
+        )
+
+
+@study_app.command(hidden=True)
+@_safely
+def work(directory: Path, task: Annotated[int, typer.Option()]) -> None:
+    """What an array task does (the script of `submit` calls it)."""
+    from featlab.runners import find_runner
+    from featlab.study.slurm import work as run_share
+
+    run_share(directory, task, find_runner)
+
+
+@study_app.command()
+@_safely
+def collect(file: File, store: StoreOption = None, wait: WaitOption = False, as_json: JsonOption = False) -> None:
+    """Merge what array tasks have done into the store. It can be repeated at any time."""
+    from featlab.study.drive import progress_of
+    from featlab.study.estimate import stored_outcomes
+    from featlab.study.identity import runs_of
+    from featlab.study.slurm import collect as merge
+
+    described, runner, place = _opened(file, store)
+    merged = merge(place, wait=wait)
+    if not as_json:
+        torn = f", {merged.torn} torn lines skipped" if merged.torn else ""
+        typer.echo(f"{merged.new:,} new of {merged.lines:,} results{torn}")
+    progress = progress_of(runs_of(described.study, runner), stored_outcomes(place))
+    _tell(progress, place, quiet=False, as_json=as_json, file=file)
+
+
+@study_app.command()
+@_safely
+def export(
+    file: File,
+    destination: Annotated[Path, typer.Argument(metavar="OUT", help="A .nc, .csv or .parquet file.")],
+    store: StoreOption = None,
+) -> None:
+    """Write the results to a netCDF, CSV or Parquet file."""
+    from featlab.study.tables import export as write
+
+    typer.echo(f"Written to {write(file, destination, store=store)}", err=True)
+
+
+def _opened(file: Path, store: Path | None) -> tuple[StudyFile, Runner, Path]:
+    """The study, what runs it, and where its results are."""
+    from featlab.runners import find_runner
+    from featlab.study.toml import read_study
+
+    described = read_study(file)
+    return described, find_runner(described.kind, str(file.resolve().parent)), store or described.store
+
+
+def _engine(name: str, workers: int | None, scheduler: str | None) -> Engine:
+    if name not in ENGINES:
+        hint = "; Slurm runs with `featlab study submit`" if name == "slurm" else ""
+        fail(f"--engine: got {name!r}, expected one of {', '.join(ENGINES)}{hint}")
+    if scheduler is not None and name != "dask":
+        fail("--scheduler: only with --engine dask")
+    from featlab.study.engines import Dask, InProcess, Pool
+
+    if name == "pool":
+        return Pool(workers)
+    if name == "dask":
+        return Dask(scheduler, workers)
+    if workers not in (None, 1):
+        fail("--workers: only with --engine pool or dask")
+    return InProcess()
+
+
+def _refuse_active(place: Path, option: str) -> None:
+    from featlab.study.slurm import jobs
+
+    for job in jobs(place):
+        fail(f"{option}: job {job} of this study is in Slurm's queue; `scancel {job}` first")
+
+
+def _interrupted(described: StudyFile, runner: Runner, place: Path) -> NoReturn:
+    from featlab.cli.study_words import progress_words
+    from featlab.study.drive import progress_of
+    from featlab.study.estimate import stored_outcomes
+    from featlab.study.identity import runs_of
+
+    progress = progress_of(runs_of(described.study, runner), stored_outcomes(place))
+    typer.echo(f"featlab: interrupted; {progress_words(progress)}. The same command goes on from there", err=True)
+    raise typer.Exit(INTERRUPTED)
+
+
+def _tell(progress: Progress, place: Path, *, quiet: bool, as_json: bool, file: Path) -> None:
+    from featlab.cli.study_words import progress_record, progress_words
+
+    if as_json:
+        record: dict[str, Any] = {**progress_record(progress), "store": str(place)}
+        typer.echo(json.dumps(record))
+    elif not quiet:
+        typer.echo(f"{progress_words(progress)}. Results in {place}")
+    if progress.failed and not as_json:
+        typer.echo(f"featlab: `featlab study status {file} --errors` shows why points failed", err=True)
+    _leave(progress)
+
+
+def _leave(progress: Progress) -> None:
+    if progress.failed:
+        raise typer.Exit(POINTS_FAILED)
+    if progress.missing:
+        raise typer.Exit(POINTS_MISSING)

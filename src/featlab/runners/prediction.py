@@ -1,0 +1,20 @@
+"""`kind = "predict"`: a point is a call of `featlab.predict`, its rows are the predicted order parameters at a time."""
+
+from __future__ import annotations
+
+from featlab.runners.questions import AXES, PARAMETERS, asked, check, rows_of
+from featlab.study.description import Point
+from featlab.study.runner import Row, Runner
+
+# Raised whenever a release changes the numbers of a prediction: stored points then count as not done.
+NUMERICS = "1"
+
+
+def run_point(point: Point, key: int) -> list[Row]:
+    """Predict a point: one row for each time. A prediction is not random: the key is not used."""
+    from featlab.theory import predict
+
+    return rows_of(predict(**asked(point)))
+
+
+PREDICT = Runner(run_point, "predict", NUMERICS, PARAMETERS, check, None, ("time",), AXES)
