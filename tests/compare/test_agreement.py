@@ -187,6 +187,14 @@ def test_exact_values_need_no_noise() -> None:
     assert compare(prediction(1.2 * ones), measurement(ones, noise=0.0), allowance=0.0).verdict is Agreement.DISAGREES
 
 
+def test_a_sure_quantity_does_not_vouch_for_a_noisy_one() -> None:
+    ones = np.ones_like(TRUTH)
+    theory = prediction(TRUTH).assign(norm=prediction(ones)["overlap"])
+    data = measurement(TRUTH, noise=0.4, key=3).assign(norm=measurement(ones, noise=0.0)["overlap"])
+    assert compare(theory, data, names=["norm"]).verdict is Agreement.AGREES
+    assert compare(theory, data).verdict is Agreement.CANNOT_TELL
+
+
 def test_times_are_matched_within_half_a_step() -> None:
     """One-pass learners: time is steps / d, rounded to whole steps."""
     data = measurement(TRUTH, noise=0.01)

@@ -3,7 +3,8 @@
 At each point the difference may be as large as the stated allowance for finite d; what is left is compared with the
 standard error by Student's law. All m points are tested at the level 1% / m (Bonferroni), so that a right prediction is
 rejected in at most one comparison of a hundred however the points depend on each other. "Agrees" is said only of data
-that would have rejected the same prediction made 20% larger, and made 20% smaller: absence of evidence is no agreement.
+that, for each quantity, would have rejected the same prediction made 20% larger, and made 20% smaller: absence of
+evidence is no agreement.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ class Comparison:
         quantities: by name, the two on their shared axes with z-scores.
         points: how many numbers were compared.
         largest_z, allowed_z: the most extreme |z|, and what it may be, at the point where they are closest.
-        resolution: the smallest relative error of the whole prediction that these data would have rejected.
+        resolution: the smallest relative error of a quantity's whole prediction that these data would have rejected,
+            whichever quantity it is.
     """
 
     verdict: Agreement
@@ -149,8 +151,8 @@ class _Tested:
 
 
 def _resolution(tested: Sequence[_Tested]) -> float:
-    upwards, downwards = zip(*(one.rejecting_factors() for one in tested), strict=True)
-    return max(0.0, min(upwards), min(downwards))
+    """Of the quantity that is told apart the worst: a norm kept at one must not vouch for an overlap lost in noise."""
+    return max(0.0, *(factor for one in tested for factor in one.rejecting_factors()))
 
 
 def _names(prediction: xr.Dataset, measurement: xr.Dataset, names: Sequence[str] | None) -> list[str]:
