@@ -1,0 +1,196 @@
+"""The features sigma(W x) after a step of order one per neuron, given the input's coordinate along the spike.
+
+After one step w_i = u_i v + r_i g_i/sqrt(d): the spike u_i = gamma a_i E[sigma'] theta along the common gradient v,
+and a Gaussian rest whose size r_i^2 = norm^2 + gamma^2 a_i^2 Var(sigma') E[eps^2] d/n counts what each neuron's own
+gradient adds (Ba et al. 2022; Cui et al. 2024, arXiv:2402.04980; Dandi et al. 2024, arXiv:2410.18938). Given kappa =
+<x, v>, the field of neuron i is Gaussian around u_i kappa and its feature is equivalent to
+
+    m_i(kappa) + D_i(kappa) <g_i, x_perp>/sqrt(d) + R_i(kappa)^{1/2} xi_i,
+
+m = E sigma(u kappa + r z), D = E[sigma z], R = E[sigma^2] - m^2 - D^2: a Gaussian equivalent for each value of kappa.
+
+Between neurons of the same a, u_i and r_i^2 differ by order 1/sqrt(d), which moves m_i by as much: too little for one
+neuron, but p of them together offer the readout new functions of kappa with a weight of order one. Cui et al. keep
+the part of it that comes from <w_i, v> at the start, kappa m'(kappa). The step also changes the *norm* of a neuron by
+2 gamma a_i theta E[sigma' (z^2 - 1)] <w_i, v>, because sigma' (z^2 - 1) correlates with the labels through the start,
+and each neuron's own noise moves both: `fluctuations` has them all.
+
+The batch is common to all neurons, so that the rest is not isotropic: `giant_rows`.
+
+Needs E[sigma' z] = 0 (an odd activation): otherwise the step also turns W0 by (1/n) sum eps x x^T, which is not a
+spike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from featlab.gaussian.activations import Activation
+from featlab.gaussian.hermite import Floats
+from featlab.gaussian.quadrature import gauss_pieces, legendre
+from featlab.theory.giant_rows import EVEN, RowProfile
+from featlab.theory.spikes import GradientSpike, SlopeMoments, slope_moments
+
+NODES = 48
+_PIECE_NODES = 12
+_EDGES = np.linspace(-9.0, 9.0, 13)
+
+
+@dataclass(frozen=True)
+class Neurons:
+    """The law of a neuron's second-layer weight and of the bias of its feature, as a rule with weights.
+
+    Attributes:
+        second: a (T,), in the scale of the student (1/p) sum a_i sigma.
+        biases: b (T,).
+        weights: (T,), summing to one.
+    """
+
+    second: Floats
+    biases: Floats
+    weights: Floats
+
+
+@dataclass(frozen=True)
+class FirstStep:
+    """One full-batch step per neuron of size gamma, and the spike that its batch had."""
+
+    size: float
+    gradient: GradientSpike
+    profile: RowProfile = EVEN
+    bias: float = 0.0  # of the neurons while they are trained
+
+
+@dataclass(frozen=True)
+class Features:
+    """The conditional Gaussian equivalent on nodes: types of neurons (T,) times coordinates along the spike (K,).
+
+    Attributes:
+        nodes, node_weights: a rule for kappa ~ N(0, 1).
+        neuron_weights: the share of each type of neuron.
+        means: m (T, K). slopes: D (T, K). residuals: R (T, K).
+        fluctuations: (modes, T, K): the independent parts of sqrt(d) (m_i - m), each of unit-variance neurons.
+        profile: the law of what each neuron's own gradient adds, over the directions of R^d.
+        spreads: (L, T): the variance of W on directions of each level of the profile, over its mean.
+    """
+
+    nodes: Floats
+    node_weights: Floats
+    neuron_weights: Floats
+    means: Floats
+    slopes: Floats
+    residuals: Floats
+    fluctuations: Floats
+    profile: RowProfile
+    spreads: Floats
+
+    @property
+    def mean_square(self) -> float:
+        """E[sigma^2] over neurons and inputs."""
+        squares = self.means**2 + self.slopes**2 + self.residuals
+        return float(self.neuron_weights @ squares @ self.node_weights)
+
+
+def smoothed(activation: Activation, shifts: Floats, scales: Floats) -> Floats:
+    """E[sigma], E[sigma z], E[sigma (z^2 - 1)] and E[sigma^2] at shift + scale z, z ~ N(0, 1): (4, *shape).
+
+    Each line is cut at the kinks of sigma and where its argument is zero.
+    """
+    shifts, scales = np.broadcast_arrays(np.asarray(shifts, dtype=np.float64), np.asarray(scales, dtype=np.float64))
+    places = np.array(sorted({0.0, *activation.kinks}))
+    cuts = np.clip((places - shifts[..., None]) / scales[..., None], _EDGES[0], _EDGES[-1])
+    fixed = np.broadcast_to(_EDGES, (*shifts.shape, _EDGES.size))
+    edges = np.sort(np.concatenate([fixed, cuts], axis=-1), axis=-1)
+    t, w = legendre(_PIECE_NODES)
+    half = 0.5 * np.diff(edges, axis=-1)[..., None]
+    z = 0.5 * (edges[..., 1:] + edges[..., :-1])[..., None] + half * t
+    density = half * w * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
+    values = activation.value(shifts[..., None, None] + scales[..., None, None] * z)
+    moments = [values, values * z, values * (z * z - 1), values**2]
+    return np.array([np.sum(density * moment, axis=(-2, -1)) for moment in moments])
+
+
+def untrained_features(activation: Activation, neurons: Neurons, norm: float, *, varying_norm: bool) -> Features:
+    """The features of the start: no spike, so that one node (kappa = 0) is exact.
+
+    Args:
+        varying_norm: whether |w_i|^2 fluctuates by 2 norm^4/d (Gaussian rows) or not (rows on the sphere).
+    """
+    mean, slope, bend, square = smoothed(activation, neurons.biases, np.full(neurons.biases.shape, norm))
+    shaken = np.sqrt(2.0) * varying_norm * bend / 2
+    return Features(
+        nodes=np.zeros(1),
+        node_weights=np.ones(1),
+        neuron_weights=neurons.weights,
+        means=mean[:, None],
+        slopes=slope[:, None],
+        residuals=(square - mean**2 - slope**2)[:, None],
+        fluctuations=shaken[None, :, None],
+        profile=EVEN,
+        spreads=np.ones((1, mean.size)),
+    )
+
+
+def trained_features(
+    activation: Activation,
+    neurons: Neurons,
+    norm: float,
+    first: FirstStep,
+    *,
+    varying_norm: bool,
+    label_square: Floats | None = None,
+) -> Features:
+    """The features after one step.
+
+    Args:
+        label_square: E[eps^2 | kappa] on the nodes of `spike_rule`; None, independent of kappa.
+    """
+    nodes, node_weights = spike_rule()
+    moments = slope_moments(activation, norm, first.bias)
+    spikes = first.size * neurons.second * moments.slope * first.gradient.strength
+    added = (first.size * neurons.second) ** 2 * moments.spread * first.gradient.noise
+    scales = np.sqrt(norm**2 + added)
+    shifts = spikes[:, None] * nodes + neurons.biases[:, None]
+    mean, slope, bend, square = smoothed(activation, shifts, scales[:, None])
+    tilted = (
+        1.0 if label_square is None else float(node_weights @ (label_square * nodes**2) / (node_weights @ label_square))
+    )
+    along, across = nodes * slope / scales[:, None], bend / (2 * scales[:, None] ** 2)
+    modes = _fluctuations(neurons, norm, first, moments, added, tilted, varying_norm)
+    shaken = [shift[:, None] * along + growth[:, None] * across for shift, growth in modes]
+    residual = square - mean**2 - slope**2
+    spreads = (norm**2 + added * first.profile.levels[:, None]) / scales**2
+    return Features(
+        nodes, node_weights, neurons.weights, mean, slope, residual, np.array(shaken), first.profile, spreads
+    )
+
+
+def spike_rule() -> tuple[Floats, Floats]:
+    """The nodes and weights of kappa ~ N(0, 1)."""
+    return gauss_pieces((), NODES)
+
+
+def _fluctuations(
+    neurons: Neurons,
+    norm: float,
+    first: FirstStep,
+    moments: SlopeMoments,
+    added: Floats,
+    tilted: float,
+    varying_norm: bool,
+) -> Sequence[tuple[Floats, Floats]]:
+    """Independent standard normal modes: what each adds to sqrt(d) u_i and to sqrt(d) r_i^2.
+
+    1. <w_i, v> at the start: norm to u_i, and 2 gamma a_i theta norm E[sigma' (z^2 - 1)] to r_i^2.
+    2. The neuron's own gradient along v: variance `added` E[eps^2 kappa^2]/E[eps^2] in u_i.
+    3. In r_i^2: the own gradient along w_i (He_1 of sigma' z is part of mode 1), its length, and the length of w_i.
+    """
+    moved = first.size * neurons.second
+    nothing = np.zeros_like(moved)
+    start = np.full_like(moved, norm), 2 * moved * first.gradient.strength * norm * moments.bend
+    along_own = moments.square_along - (moments.slope + moments.bend) ** 2
+    own = (2 * norm * moved) ** 2 * along_own * first.gradient.noise + 2 * added**2 + 2 * varying_norm * norm**4
+    return [start, (np.sqrt(added * tilted), nothing), (nothing, np.sqrt(own))]

@@ -1,0 +1,81 @@
+"""What the coordinate along the spike says of the label: E[y | kappa], E[y^2 | kappa] and E[y x_perp | kappa].
+
+The spike v has cosine c with the target's linear direction b, so that given kappa = <x, v> the target's fields are
+h = b (c kappa + sqrt(1 - c^2) s) + B z with s, z independent standard normals and B an orthonormal complement of b.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from featlab.analysis.subspaces import complement
+from featlab.gaussian.hermite import Floats
+from featlab.gaussian.quadrature import nested_rule
+from featlab.targets import Kink, Target
+from featlab.theory.question import NoPrediction
+
+_NODES = {1: 24, 2: 14, 3: 8}
+
+
+@dataclass(frozen=True)
+class Labels:
+    """On nodes (K,) of kappa.
+
+    Attributes:
+        mean: E[y | kappa].
+        square: E[y^2 | kappa], label noise included.
+        linear: E[y s | kappa] and E[y z | kappa], (K, r).
+    """
+
+    mean: Floats
+    square: Floats
+    linear: Floats
+
+
+@dataclass(frozen=True)
+class _Surface:
+    variables: tuple[int, ...]
+    function: Callable[[Floats], Floats]
+
+
+def conditional_labels(target: Target, direction: Floats, cosine: float, nodes: Floats) -> Labels:
+    """The labels given the coordinate along a spike of that cosine with the unit vector `direction` (r,).
+
+    Quadrature over (s, z, xi) is cut at the target's kinks, for each node.
+    """
+    dimension = target.rank + target.hidden
+    if dimension not in _NODES:
+        raise NoPrediction(f"the target has {dimension} fields; labels given a spike are computed for at most 3")
+    others = complement(direction[:, None])
+    tables = [_moments(target, direction, others, cosine, float(node)) for node in nodes]
+    mean, square, linear = (np.array(column) for column in zip(*tables, strict=True))
+    return Labels(mean, square + target.noise, linear)
+
+
+def _moments(
+    target: Target, direction: Floats, others: Floats, cosine: float, node: float
+) -> tuple[float, float, Floats]:
+    spread = float(np.sqrt(max(0.0, 1 - cosine**2)))
+    rank = target.rank
+
+    def fields(z: Floats) -> Floats:
+        along = cosine * node + spread * z[:, :1]
+        return np.column_stack([along * direction + z[:, 1:rank] @ others.T, z[:, rank:]])
+
+    def inside(kink: Kink) -> _Surface:
+        moving = [v for v in kink.variables if v < rank]
+        turns = np.column_stack([spread * direction, others])
+        axes = [axis for axis in range(rank) if np.any(turns[moving, axis] != 0)]
+        return _Surface((*axes, *(v for v in kink.variables if v >= rank)), lambda z: kink.function(fields(z)))
+
+    dimension = rank + target.hidden
+    surfaces = [surface for surface in map(inside, target.kinks) if surface.variables]
+    # Where the link is steep at its origin, so is the integrand where the field along the spike vanishes.
+    zero = -cosine * node / spread if spread > 0 else 0.0
+    rule = nested_rule(surfaces, dimension, _NODES[dimension], (0.0, zero))
+    values = target.link(fields(rule.points))
+    weighted = rule.weights * values
+    return float(weighted.sum()), float(weighted @ values), weighted @ rule.points[:, :rank]

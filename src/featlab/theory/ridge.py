@@ -1,0 +1,138 @@
+"""Ridge regression on sigma(W x) after a small gradient step, through its Gaussian equivalent.
+
+While the spike of W is of the size of its bulk (gamma ~ 1/sqrt(p) per neuron, eta = O(1) of Ba et al. 2022), the
+features behave like mu1 W x + mu_* xi with independent noise xi, and the fitted network learns nothing of the target
+beyond its linear part (Ba et al. 2022, arXiv:2205.01445, Theorem 5; Mei, Montanari 2019 for random features; Hastie et
+al. 2022 and Cheng, Montanari 2022 for the deterministic equivalent of ridge regression).
+
+The fit is that of `featlab.learners.Readout`: min (1/n) |y - Phi a|^2 + lambda |a|^2, Phi = sigma(X W^T)/sqrt(p), on
+samples that the first layer has not seen. Risks are E[(y - f)^2], label noise included.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+
+from featlab.gaussian.activations import Activation
+from featlab.gaussian.hermite import Floats
+from featlab.learners.checks import positive_number
+from featlab.theory.spikes import LabelMoments
+
+
+@dataclass(frozen=True)
+class LinearPart:
+    """An activation as a Gaussian equivalent sees it: sigma(z) ~ mu0 + mu1 z + mu_* xi, xi an independent N(0, 1)."""
+
+    mean: float
+    slope: float
+    residual: float  # mu_*^2 = E[sigma^2] - mu0^2 - mu1^2
+
+
+def linear_part(activation: Activation) -> LinearPart:
+    """The Gaussian equivalent of sigma on rows of norm one, without biases."""
+    mean, slope = activation.hermite_coefficients(1)
+    # A mean that is rounding must not count as an intercept.
+    mean = 0.0 if abs(mean) < 1e-12 * np.sqrt(activation.second_moment) else float(mean)
+    return LinearPart(mean, float(slope), activation.residual(1))
+
+
+def given_weights_risk(
+    weights: Floats, overlap: Floats, part: LinearPart, labels: LabelMoments, samples: int, ridge: float
+) -> float:
+    """The risk for one given W.
+
+    Statement: Omega = (mu0^2 1 1^T + mu1^2 W W^T + mu_*^2 I)/p, b = (mu0 E[y] 1 + mu1 W E[y x])/sqrt(p). With kappa the
+    solution of lambda = kappa (1 - tr[Omega (Omega + kappa)^{-1}]/n) and df2 = tr[Omega^2 (Omega + kappa)^{-2}],
+    risk = (kappa^2 theta^T Omega (Omega + kappa)^{-2} theta + E[y^2] - b^T theta)/(1 - df2/n), theta = Omega^{-1} b.
+
+    Args:
+        weights: W (p, d).
+        overlap: M = W W*^T (p, r).
+    """
+    width = len(weights)
+    omega = (part.slope**2 * weights @ weights.T + part.mean**2 + part.residual * np.eye(width)) / width
+    moment = (part.mean * labels.mean + part.slope * overlap @ labels.linear) / np.sqrt(width)
+    values, vectors = np.linalg.eigh(omega)
+    along = (vectors.T @ moment) ** 2
+    kappa = effective_ridge(values, samples, ridge)
+    left = labels.second - np.sum(along / values) + np.sum(along / values * (kappa / (values + kappa)) ** 2)
+    return float(left / (1 - np.sum((values / (values + kappa)) ** 2) / samples))
+
+
+def effective_ridge(values: Floats, samples: int, ridge: float) -> float:
+    """kappa > 0 with lambda = kappa (1 - (1/n) sum omega/(omega + kappa)), omega the eigenvalues of the covariance."""
+    ridge = positive_number("ridge", ridge)
+
+    def excess(kappa: float) -> float:
+        return float(kappa * (1 - np.sum(values / (values + kappa)) / samples) - ridge)
+
+    # At the upper end kappa - (1/n) sum omega kappa/(omega + kappa) > kappa - (1/n) sum omega = lambda.
+    return float(brentq(excess, ridge, ridge + np.sum(values) / samples, xtol=1e-300, rtol=1e-14))
+
+
+def gaussian_risk(
+    part: LinearPart,
+    labels: LabelMoments,
+    *,
+    sample_ratio: float,
+    width_ratio: float,
+    ridge: float,
+    strength: float = 0.0,
+    cosine: float = 0.0,
+) -> float:
+    """The risk as n/d -> psi1, p/d -> psi2, p lambda -> `ridge`, for W = W0 + t q v^T; t = 0: random features.
+
+    Statement: with m = 1/(s + psi2/(1 + m)), the trace of (W^T W + s)^{-1}/d, and along the spike
+    m_v = m/(1 + t^2 m (1 - (1 - s m)/psi2)): kappa solves ridge = kappa (1 - df1/n),
+    s = (mu_*^2 + kappa)/mu1^2, q(s) = c^2 (1 - s m_v) + (1 - c^2)(1 - s m), c the cosine of v with E[y x], and
+    risk = (E[y^2] - mu1*^2 (q - (kappa/mu1^2) q'))/(1 - df2/n), df_k/n = (1/n) sum (omega/(omega + kappa))^k over the
+    eigenvalues omega = mu1^2 eig(W W^T) + mu_*^2. An activation of nonzero mean fits the mean of the labels freely
+    (it is an intercept): E[y^2] is then Var y.
+
+    Derivation: theta = Omega^{-1} b in `given_weights_risk`, with Sherman-Morrison for the spike.
+    """
+    slope2, second = part.slope**2, labels.second - (labels.mean**2 if part.mean != 0 else 0.0)
+
+    def freedom(kappa: float) -> tuple[float, float]:
+        """(1/n) sum omega/(omega + kappa) and its square's, from the trace of the resolvent and its derivative."""
+        s = (part.residual + kappa) / slope2
+        trace, derivative = _bulk_trace(s, width_ratio)
+        inverse = (trace + (width_ratio - 1) / s) / slope2
+        inverse_square = -(derivative - (width_ratio - 1) / s**2) / slope2**2
+        first = width_ratio - kappa * inverse
+        return first / sample_ratio, (first - kappa * (inverse - kappa * inverse_square)) / sample_ratio
+
+    ridge = positive_number("ridge", ridge)
+    most = ridge + width_ratio * (slope2 + part.residual) / sample_ratio
+    kappa = float(brentq(lambda k: k * (1 - freedom(k)[0]) - ridge, ridge, most, xtol=1e-300, rtol=1e-14))
+    s = (part.residual + kappa) / slope2
+    fitted, change = _explained(s, width_ratio, strength, cosine)
+    left = second - labels.linear_norm**2 * (fitted - kappa / slope2 * change)
+    return float(left / (1 - freedom(kappa)[1]))
+
+
+def _bulk_trace(s: complex, width_ratio: float) -> tuple[float, float]:
+    """m(s) = (1/d) tr (W0^T W0 + s)^{-1} and m'(s): the positive root of s m^2 + (s + psi2 - 1) m = 1."""
+    trace = _trace(s, width_ratio)
+    slope = -(trace**2 + trace) / (2 * s * trace + s + width_ratio - 1)
+    return float(trace.real), float(slope.real)
+
+
+def _trace(s: complex, width_ratio: float) -> complex:
+    half = s + width_ratio - 1
+    root = np.sqrt(half * half + 4 * s)
+    # The form without cancellation, whichever the sign.
+    return 2 / (half + root) if np.real(half) > 0 else (root - half) / (2 * s)
+
+
+def _explained(s: float, width_ratio: float, strength: float, cosine: float) -> tuple[float, float]:
+    """q(s), the share of the linear part's energy that ridge at s keeps, and q'(s) by a complex step."""
+    tiny = 1e-30
+    point = complex(s, tiny * s)
+    trace = _trace(point, width_ratio)
+    along = trace / (1 + strength**2 * trace * (1 - (1 - point * trace) / width_ratio))
+    kept = cosine**2 * (1 - point * along) + (1 - cosine**2) * (1 - point * trace)
+    return float(kept.real), float(kept.imag / (tiny * s))
