@@ -23,12 +23,13 @@ from featlab.theory.reuse_dmft import Descent, Path, frame, walk
 from featlab.theory.reuse_points import Quadrature, SobolPoints
 
 _PANELS = (-2.5, -1.0, 0.0, 1.0, 2.5)
-# From fine to coarse: nodes on an axis of the link, of the label's noise, of a new axis; cuts of a new axis.
+# From fine to coarse: nodes on an axis of the link, of the label's noise, of a new axis; cuts of a new axis. Each is
+# coarser than the one before on every axis, or their difference would not see the error of that axis.
 _RESOLUTIONS = (
     ((24, 12, 12), _PANELS),
-    ((16, 10, 8), _PANELS),
-    ((12, 8, 6), _PANELS),
-    ((10, 8, 6), (-1.5, 0.0, 1.5)),
+    ((16, 9, 8), _PANELS),
+    ((12, 7, 6), _PANELS),
+    ((9, 5, 5), (-1.5, 0.0, 1.5)),
 )
 _MOST_POINTS = 1_200_000
 _MOST_AXES = 600
@@ -38,7 +39,7 @@ SAMPLES = 2**14
 REPEATS = 16
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Estimate:
     """Order parameters, their numerical errors, and how they were computed."""
 

@@ -19,7 +19,7 @@ p orthogonal vectors of length sqrt(n d), the new axes. A sample's coordinate on
 U_t sqrt(d/n), plus the part of X that no product has shown yet. It is the argument of Bolthausen (2014) for message
 passing, and of Celentano, Cheng and Montanari (2021, arXiv:2112.07572) for gradient methods.
 
-Relation to the usual form (Dandi et al. 2024, arXiv:2402.03220). There the fields are lambda_t = M_t h + z_t + (1/alpha)
+Relation to the usual form (Dandi et al. 2024, arXiv:2402.03220). There fields are lambda_t = M_t h + z_t + (1/alpha)
 sum_{s<t} G_ts D_s, G_ts = d w_t / d u_s, with Gaussian z_t whose covariance is W_t W_s^T off the target's span, and
 
     w_{t+1} = w_t + gamma (u_t + sum_{s<=t} F_ts w_s),   F_ts = E[d D_t / d z_s],   E[u_t u_s] = E[D_t D_s] / alpha.
@@ -46,7 +46,7 @@ _NOTHING_NEW = 1e-12
 DIVERGED_NORM = 1e6
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Descent:
     """Full-batch gradient steps of a student f = (1/p) sum_i a_i sigma(<w_i, x> + b_i) on a target.
 
@@ -87,7 +87,7 @@ class Descent:
         return weights * (self.norm / np.linalg.norm(weights, axis=1, keepdims=True))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Points:
     """Weighted samples of the effective process.
 
@@ -122,7 +122,7 @@ class Source(Protocol):
         field, coordinates times weights, meets a kink of the activation."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Path:
     """Order parameters at the asked steps: M (steps, p, r), Q (steps, p, p), E[(y - f)^2] (steps,)."""
 
@@ -138,6 +138,7 @@ def walk(descent: Descent, source: Source, overlap: Floats, gram: Floats, steps:
     Once norms exceed 1e6 the rest is NaN.
     """
     rank, asked = overlap.shape[1], sorted(set(steps))
+    uses = max(1, min(uses, asked[-1]))
     found = {}
     with np.errstate(over="ignore", invalid="ignore"):  # a divergence is an outcome
         for number in range(asked[-1] + 1):

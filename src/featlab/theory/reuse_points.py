@@ -14,11 +14,12 @@ from featlab.gaussian.quadrature import REACH, Rule, gauss_pieces, legendre, nes
 from featlab.targets import Target
 from featlab.theory.reuse_dmft import Points
 
+_SMOOTH = 3  # a whole line without kinks gets the nodes of this many pieces
 _BITS = 30
 _WIDTH = 2.0**0.5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Quadrature:
     """Rules that grow axis by axis, each new axis cut where a field meets a kink of the activation.
 
@@ -69,14 +70,14 @@ class Quadrature:
     def points(self, axes: int) -> float:
         """How many points the rule will have when noise has been added along so many axes (at most)."""
         begun = len(self.begin(axes, noisy=True).labels)
-        pieces = len(self.panels) + 1 + self.kinks.shape[1] if self.kinks.shape[1] else 2
+        pieces = len(self.panels) + 1 + self.kinks.shape[1] if self.kinks.shape[1] else _SMOOTH
         return float(begun) * float(pieces * self.nodes[2]) ** axes
 
     def _lines(self, cuts: Floats) -> tuple[Integers, Floats, Floats]:
         """Numbers of lines, positions and weights of a rule for N(0, 1) on each of the lines, cut at its own places."""
         count = len(cuts)
         if cuts.shape[1] == 0:
-            x, w = gauss_pieces((), 2 * self.nodes[2])
+            x, w = gauss_pieces((), _SMOOTH * self.nodes[2])
             return np.repeat(np.arange(count), x.size), np.tile(x, count), np.tile(w, count)
         fixed = np.array([-REACH, *self.panels, REACH])
         inside = np.clip(cuts, -REACH, REACH)  # a cut beyond the reach becomes an empty piece
