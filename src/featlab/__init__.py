@@ -29,6 +29,8 @@ _PUBLIC = {
     "BayesAmp": "learners",
     "StepLaw": "learners",
     "TwoLayer": "learners",
+    "predict": "theory",
+    "NoPrediction": "theory",
     "explain": "reports",
     "Explanation": "reports",
 }

@@ -7,7 +7,9 @@ from typing import Annotated
 import typer
 
 import featlab
+from featlab.cli.compare import COMPARE_EPILOG, compare
 from featlab.cli.explain import EXPLAIN_EPILOG, explain
+from featlab.cli.predict import PREDICT_EPILOG, predict
 from featlab.cli.run_options import RunCommand
 from featlab.cli.simulate import SIMULATE_EPILOG, simulate
 from featlab.cli.study import study_app
@@ -40,4 +42,6 @@ def common(
 _LENIENT = {"ignore_unknown_options": True}
 app.command(epilog=EXPLAIN_EPILOG, context_settings=_LENIENT)(explain)
 app.command(cls=RunCommand, epilog=SIMULATE_EPILOG, context_settings=_LENIENT)(simulate)
+app.command(cls=RunCommand, epilog=PREDICT_EPILOG, context_settings=_LENIENT)(predict)
+app.command(cls=RunCommand, epilog=COMPARE_EPILOG, context_settings=_LENIENT)(compare)
 app.add_typer(study_app, name="study")

@@ -52,6 +52,7 @@ class Laid:
         allowance: what a finite dimension and rounding are allowed.
         size: of the quantity, by which the allowance is measured.
         left_out: at how many points something has no value.
+        signless: whether these are absolute values.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Laid:
     allowance: float
     size: float
     left_out: int
+    signless: bool = False
 
     @property
     def compared(self) -> np.ndarray:
@@ -119,6 +121,7 @@ def lay(
         allowance=(_fraction(allowance, measurement) + _rounding(measurement)) * size,
         size=size,
         left_out=int(np.sum(~np.isfinite(difference.values))),
+        signless=signless,
     )
 
 

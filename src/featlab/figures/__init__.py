@@ -8,9 +8,11 @@ from __future__ import annotations
 from featlab.lazy import public_names
 
 _PUBLIC = {
+    "comparison_figure": "comparison",
     "cost_figure": "costs",
     "energy_figure": "energies",
     "link_figure": "link",
+    "prediction_figure": "comparison",
     "staircase_figure": "staircase",
     "to_svg": "style",
     "trajectory_figure": "trajectories",

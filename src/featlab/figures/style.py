@@ -7,9 +7,12 @@ import re
 from html import escape
 from typing import Any, Literal
 
+import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+from featlab.gaussian.hermite import Floats
 
 # Ink is the one colour that follows the page: in an SVG it becomes currentColor, light or dark.
 INK = "#20242b"
@@ -20,6 +23,8 @@ KIND_COLOURS = {"trivial": TRIVIAL, "easy": EASY, "hard": HARD}
 SERIES = ("#3b78c2", "#d9902a", "#2f9e72", "#8f63b8")
 DIVERGING, SEQUENTIAL = "RdBu_r", "viridis"
 TEXT_SIZE = 9.5
+# Times whose median is this far below the largest are spread over decades: they are drawn on a logarithmic axis.
+_SPREAD = 0.25
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -50,6 +55,16 @@ def dress(axes: Axes, *, title: str = "", x: str = "", y: str = "", grid: Litera
 def add_legend(axes: Axes, **options: Any) -> None:
     """A legend without a frame, in ink."""
     axes.legend(frameon=False, fontsize=TEXT_SIZE - 0.5, labelcolor=INK, **options)
+
+
+def time_axis(axes: Axes, times: Floats) -> None:
+    """Times spread over decades on a logarithmic axis, others on a linear one; no room beside them."""
+    positive = times[times > 0]
+    if positive.size > 2 and np.median(positive) < _SPREAD * positive[-1]:
+        axes.set_xscale("log")
+        axes.set_xlim(positive[0], positive[-1])
+    elif times[-1] > times[0]:
+        axes.set_xlim(times[0], times[-1])
 
 
 def to_svg(figure: Figure, label: str, prefix: str) -> str:

@@ -8,15 +8,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from featlab.figures.style import INK, MUTED, SERIES, TEXT_SIZE, add_legend, dress, new_figure
+from featlab.figures.style import INK, MUTED, SERIES, TEXT_SIZE, add_legend, dress, new_figure, time_axis
 from featlab.gaussian.hermite import Floats
 
 if TYPE_CHECKING:
     import xarray as xr
 
 _MOST_FAINT_SEEDS = 24
-# Times whose median is this far below the largest are spread over decades: they are drawn on a logarithmic axis.
-_SPREAD = 0.25
 
 
 def alignments(dataset: xr.Dataset) -> Floats:
@@ -53,7 +51,7 @@ def trajectory_figure(dataset: xr.Dataset) -> Figure:
     right.set_ylim(bottom=0)
     add_legend(right, loc="best")
     for axes in (left, right):
-        _time_axis(axes, times)
+        time_axis(axes, times)
     _say_what_is_missing(right, dataset)
     return figure
 
@@ -67,15 +65,6 @@ def _draw(axes: Axes, times: Floats, values: Floats, colour: str, label: str) ->
     low, middle, high = np.nanquantile(values[:, seen], (0.25, 0.5, 0.75), axis=0)
     axes.fill_between(times[seen], low, high, color=colour, alpha=0.2, linewidth=0)
     axes.plot(times[seen], middle, color=colour, linewidth=1.8, label=label, marker="o" if len(times) < 3 else None)
-
-
-def _time_axis(axes: Axes, times: Floats) -> None:
-    positive = times[times > 0]
-    if positive.size > 2 and np.median(positive) < _SPREAD * positive[-1]:
-        axes.set_xscale("log")
-        axes.set_xlim(positive[0], positive[-1])
-    elif times[-1] > times[0]:
-        axes.set_xlim(times[0], times[-1])
 
 
 def _say_what_is_missing(axes: Axes, dataset: xr.Dataset) -> None:

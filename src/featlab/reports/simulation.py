@@ -27,7 +27,7 @@ def simulation_text(dataset: xr.Dataset, learner: Any, student: Any) -> Group:
 
     The learner and the student are the descriptions that made the dataset; only what is not a default is shown.
     """
-    shown = _shown_times(dataset.sizes["time"])
+    shown = shown_times(dataset.sizes["time"])
     notes = [_outcomes(dataset), "Medians over seeds; overlaps are means with their standard error."]
     if len(shown) < dataset.sizes["time"]:
         notes.append(f"{len(shown)} of {dataset.sizes['time']} times are shown; --json has all of them.")
@@ -36,12 +36,12 @@ def simulation_text(dataset: xr.Dataset, learner: Any, student: Any) -> Group:
 
 def simulation_record(dataset: xr.Dataset) -> dict[str, Any]:
     """The dataset as plain data without NaN: what it came from, then each quantity with its axes and values."""
-    coordinates = {name: _plain(values.values) for name, values in dataset.coords.items()}
+    coordinates = {name: plain(values.values) for name, values in dataset.coords.items()}
     quantities = {
-        name: {"axes": list(values.dims), "meaning": values.attrs.get("meaning"), "values": _plain(values.values)}
+        name: {"axes": list(values.dims), "meaning": values.attrs.get("meaning"), "values": plain(values.values)}
         for name, values in dataset.data_vars.items()
     }
-    return {**{name: _plain(value) for name, value in dataset.attrs.items()}, **coordinates, "data": quantities}
+    return {**{name: plain(value) for name, value in dataset.attrs.items()}, **coordinates, "data": quantities}
 
 
 def mean_and_error(values: Floats) -> tuple[float, float | None] | None:
@@ -120,7 +120,8 @@ def _outcomes(dataset: xr.Dataset) -> str:
     return f"Outcome: {said}{first}."
 
 
-def _shown_times(count: int) -> list[int]:
+def shown_times(count: int) -> list[int]:
+    """Which of so many times fit on a screen."""
     return sorted({round(place) for place in np.linspace(0, count - 1, min(count, _MOST_TIMES))})
 
 
@@ -147,12 +148,12 @@ def _bytes(count: int) -> str:
     return f"{size:.3g} TB"
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Lists, numbers and strings; null for what is not a finite number."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and not np.isfinite(value) else value

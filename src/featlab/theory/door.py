@@ -24,7 +24,11 @@ from featlab.theory.starts import simulated_starts, typical_start
 Predictor = Callable[[Question, Start], Prediction]
 
 # Learner -> (module of this package, function). Nothing is imported until it is asked.
-_PREDICTORS: dict[str, tuple[str, str]] = {}
+_PREDICTORS: dict[str, tuple[str, str]] = {
+    "OnlineSgd": ("online", "predict_online"),
+    "Extragradient": ("online", "predict_online"),
+    "ReusedBatch": ("reuse", "predict_reuse"),
+}
 
 
 def predict(

@@ -1,0 +1,78 @@
+"""`featlab compare EXPR --learner NAME`: theory over simulation of the same run, with a verdict."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from featlab.cli.errors import INTERRUPTED, exit_cleanly
+from featlab.cli.learner_options import whole
+from featlab.cli.run_options import Asked, asks
+from featlab.cli.showing import AsJson, FigureFile, Quiet, check_figure, deliver
+from featlab.cli.simulate import Design, Key, Seeds
+
+# Exit codes: scripts may rely on them.
+CODES = {"agrees": 0, "disagrees": 1, "cannot tell": 3}
+
+COMPARE_EPILOG = """Exit code: 0 agrees, 1 disagrees, 3 cannot tell (too noisy), 2 misuse, 130 interrupted.
+
+Examples:
+
+featlab compare "He3(h1)" --learner reused-batch --dim 1e5 --samples 3e5 --steps 2 --step-size 0.2 --start orthogonal
+
+featlab compare "tanh(h1)" --learner online-sgd --dim 1000 --times 0,1,2,4 --step-size 0.5/d --start orthogonal \
+--figure both.png
+"""
+
+
+@exit_cleanly
+@asks
+def compare(
+    asked: Asked,
+    seeds: Seeds = "10",
+    design: Design = "auto",
+    key: Key = 0,
+    allowance: Annotated[
+        float | None,
+        typer.Option(metavar="F", help="What finite d may change, over the largest value; default 1/sqrt(d)."),
+    ] = None,
+    signless: Annotated[
+        bool, typer.Option("--signless", help="Compare absolute values: the target's symmetry makes signs arbitrary.")
+    ] = False,
+    figure: FigureFile = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Predict and simulate the same run, lay one over the other, and say whether they agree (by the exit code, too)."""
+    check_figure(figure)
+    from featlab.compare import predict_and_simulate
+
+    both = predict_and_simulate(
+        asked.target,
+        asked.learner,
+        **asked.sizes,
+        seeds=whole("seeds", seeds),
+        design=design,
+        key=key,
+        allowance=allowance,
+        signless=signless,
+        progress=sys.stderr.isatty() and not quiet,
+    )
+    from featlab.figures import comparison_figure
+    from featlab.learners import TwoLayer
+    from featlab.reports.comparison import comparison_text, full_record
+
+    deliver(
+        figure=figure,
+        draw=lambda: comparison_figure(both.prediction, both.simulation, both.comparison),
+        as_json=as_json,
+        record=lambda: full_record(both),
+        quiet=quiet,
+        text=lambda: comparison_text(both, asked.learner, asked.student or TwoLayer()),
+    )
+    if "interrupted" in both.simulation["outcome"].values:
+        typer.echo("featlab: interrupted; what was done until then is compared", err=True)
+        raise typer.Exit(INTERRUPTED)
+    raise typer.Exit(CODES[both.comparison.verdict])

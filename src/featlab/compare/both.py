@@ -1,0 +1,64 @@
+"""Theory and simulation of one question, each by its own door, laid over each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import xarray as xr
+
+from featlab.compare.agreement import Comparison, compare
+from featlab.compare.laying import FiniteSize
+from featlab.learners.students import TwoLayer
+from featlab.results import START
+from featlab.simulate.door import simulate
+from featlab.simulate.observe import DEFAULT
+from featlab.targets import Target
+from featlab.theory.door import predict
+from featlab.theory.starts import is_certain
+
+
+@dataclass(frozen=True)
+class Both:
+    """A prediction, the simulation of the same, and what comes of laying one over the other."""
+
+    prediction: xr.Dataset
+    simulation: xr.Dataset
+    comparison: Comparison
+
+
+def predict_and_simulate(
+    target: Target | str,
+    learner: Any,
+    *,
+    dim: int,
+    samples: int | None = None,
+    times: Sequence[float] | None = None,
+    student: TwoLayer | None = None,
+    seeds: int | Iterable[int] = 10,
+    key: int = 0,
+    design: str = "auto",
+    names: Sequence[str] | None = None,
+    allowance: FiniteSize | float | None = None,
+    signless: bool = False,
+    progress: bool | None = None,
+) -> Both:
+    """Predict, simulate and compare.
+
+    A student whose start leaves something to chance is predicted from the start of each simulated seed, and the seeds
+    are paired; otherwise there is one prediction for all.
+
+    Args: as for `featlab.predict`, `featlab.simulate` and `featlab.compare`.
+    """
+    certain = is_certain(TwoLayer() if student is None else student)
+    sizes: dict[str, Any] = {"dim": dim, "samples": samples, "times": times, "student": student}
+    if certain:  # what cannot be predicted is refused before anything is simulated
+        prediction = predict(target, learner, **sizes)
+    elif times is not None:
+        sizes["times"] = sorted({0.0, *map(float, times)})
+    observed = (*DEFAULT, *(name for name in START if name not in DEFAULT))
+    run = simulate(target, learner, **sizes, seeds=seeds, key=key, design=design, observe=observed, progress=progress)
+    if not certain:
+        prediction = predict(target, learner, **sizes, start=run)
+    return Both(prediction, run, compare(prediction, run, names=names, allowance=allowance, signless=signless))
