@@ -194,7 +194,7 @@ def test_a_smooth_student_follows_the_usual_form():
 
 
 def test_a_kink_belongs_to_the_response():
-    """For relus with a = +-sqrt(2) the response of a neuron to itself is F = E[D lambda] = -1/2 + phi(0)^2 at the start;
+    """For relus with a = +-sqrt(2) the response of a neuron to itself is F = E[D lambda] = -1/2 + phi(0)^2 at first;
     derivatives away from the kink give -1/2, and with it (1 + gamma F)^2 in the squared norm is off by .14."""
     relu = (lambda x: np.maximum(x, 0), lambda x: (x > 0).astype(float), np.zeros_like)
     differences, errors = both_forms("relu", *relu, 1)
