@@ -20,18 +20,18 @@ class BayesAmp:
         omega = X What^T - O,   g = g_out(y, omega, C),   A = (1/d) g^T g,
         C' = (I + A)^-1,   What' = C' ((1/d) g^T X + A What),   O' = g C',
 
-    and What, C, O become (1 - damping) times the new plus damping times the old. O is the Onsager term; taking its damped
-    mean keeps it exact under damping. A is the empirical mean of g g^T, which has the limit of that of -dg/domega and
-    is positive. g_out(y, omega, V) is the gradient in omega of log E[P(y | z)], z ~ N(omega, V).
+    and What, C, O become (1 - damping) times the new plus damping times the old. O is the Onsager term; taking its
+    damped mean keeps it exact under damping. A is the empirical mean of g g^T, which has the limit of that of
+    -dg/domega and is positive. g_out(y, omega, V) is the gradient in omega of log E[P(y | z)], z ~ N(omega, V).
     Without damping, overlaps follow state evolution step by step; with it, to the same fixed points.
 
     Attributes:
         iterations: the number of iterations at most.
         damping: the weight of the old estimate, from 0 to below 1.
-        start: "random", independent of the target, rows of norm 1 and C = I; "spectral", the leading modes of the
-            iteration linearised at What = 0, found by power iteration; "informed", M = Q = `start_overlap` I.
-        start_overlap: the overlap q of an informed start (C = (1 - q) I), and the squared norm of the rows of a
-            spectral one.
+        start: "random", rows independent of the target, C = I; "spectral", the leading modes of the iteration
+            linearised at What = 0, found by power iteration; "informed", M = Q = q I and C = (1 - q) I.
+        start_overlap: q of an informed start; else the squared norm of the rows, best small: from rows of norm 1, as in
+            the paper, A = (1/d) g^T g is far too large at first, and runs get stuck.
         power_steps: iterations of the linearised map for a spectral start, on the same batch.
         tolerance: a run stops when |What' - What| < tolerance |What'| (in Frobenius norm).
     """
@@ -39,14 +39,14 @@ class BayesAmp:
     iterations: int = 200
     damping: float = 0.35
     start: str = "random"
-    start_overlap: float = 0.1
+    start_overlap: float = 1e-3
     power_steps: int = 30
     tolerance: float = 1e-4
 
     def __post_init__(self) -> None:
         positive_integer("iterations", self.iterations)
         if not 0 <= finite_number("damping", self.damping) < 1:
-            raise InvalidParameter("damping", self.damping, "a number from 0 to below 1, the weight of the old estimate")
+            raise InvalidParameter("damping", self.damping, "from 0 to below 1, the weight of the old estimate")
         one_of("start", self.start, AMP_STARTS)
         if not 0 < finite_number("start_overlap", self.start_overlap) < 1:
             raise InvalidParameter("start_overlap", self.start_overlap, "a number above 0 and below 1")

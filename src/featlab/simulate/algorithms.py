@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from featlab.errors import InvalidParameter
+from featlab.learners.amp import BayesAmp
 from featlab.learners.checks import positive_integer
 from featlab.learners.giant import GiantSteps
 from featlab.learners.online import Extragradient, OnlineSgd
 from featlab.learners.readout import Readout
 from featlab.learners.reuse import ReusedBatch
 from featlab.learners.students import TwoLayer
+from featlab.simulate.amp import amp_bytes, bayes_amp
 from featlab.simulate.designs.choose import Demand
 from featlab.simulate.extragradient import extragradient
 from featlab.simulate.giant import giant_steps
@@ -19,12 +22,17 @@ from featlab.simulate.online import online_sgd
 from featlab.simulate.problem import Algorithm, Problem
 from featlab.simulate.readout import readout, readout_bytes
 from featlab.simulate.reuse import reused_batch
+from featlab.targets.inputs import Isotropic
 
-_ALGORITHMS = {
+if TYPE_CHECKING:
+    from featlab.targets import Target
+
+_ALGORITHMS: dict[type, Callable[[Problem], Algorithm]] = {
     OnlineSgd: online_sgd,
     Extragradient: extragradient,
     GiantSteps: giant_steps,
     ReusedBatch: reused_batch,
+    BayesAmp: bayes_amp,
 }
 
 
@@ -44,10 +52,26 @@ def check_learner(learner: Any) -> None:
         raise InvalidParameter("learner", learner, f"one of the learners {names} of featlab.learners")
 
 
-def demand(learner: Any, student: TwoLayer, dim: int, rank: int, samples: int | None, dtype: Any) -> Demand:
-    """What the learner asks of its design. `samples` is the size of a batch for GiantSteps and ReusedBatch."""
+def checked_student(learner: Any, student: TwoLayer | None, target: Target) -> TwoLayer | None:
+    """The student that runs: one relu neuron unless given; none for message passing, which estimates directions."""
+    if not isinstance(learner, BayesAmp):
+        return TwoLayer() if student is None else student
+    if student is not None:
+        raise InvalidParameter("student", student, "None: BayesAmp estimates the target's directions themselves")
+    if target.inputs != Isotropic():
+        raise InvalidParameter("inputs", target.inputs, "Isotropic() for BayesAmp, whose prior knows no spike")
+    return None
+
+
+def demand(learner: Any, student: Any, dim: int, rank: int, samples: int | None, dtype: Any) -> Demand:
+    """What the learner asks of its design. `samples` is the size of a batch for GiantSteps, ReusedBatch and
+    BayesAmp, which has one row of weights for each direction and no student."""
     if isinstance(learner, Readout):
         return _readout_demand(learner, student, dim, rank, samples, dtype)
+    if isinstance(learner, BayesAmp):
+        rows = positive_integer("samples", samples)
+        per_seed = amp_bytes(rows, rank, dtype)
+        return Demand(dim, rank, rank, rows, uses=learner.uses, dtype=dtype, per_seed=per_seed)
     online = isinstance(learner, OnlineSgd | Extragradient)
     rows = learner.batch if online else positive_integer("samples", samples)
     return Demand(

@@ -19,7 +19,7 @@ from featlab.learners.schedule import schedule
 from featlab.learners.students import TwoLayer
 from featlab.precision import double_precision
 from featlab.results import QUANTITIES
-from featlab.simulate.algorithms import algorithm, check_learner, demand
+from featlab.simulate.algorithms import algorithm, check_learner, checked_student, demand
 from featlab.simulate.designs.choose import Choice, choose
 from featlab.simulate.designs.spiked import known_axes, with_inputs
 from featlab.simulate.observe import DEFAULT, check_names
@@ -54,12 +54,15 @@ def simulate(
         target: a `Target`, or its text.
         learner: `OnlineSgd`, `Extragradient`, `GiantSteps`, `ReusedBatch`; a `Readout` after one of them; or
             `RandomFeatures`. The risk of the last two is that of the fitted network, and `ridge` says what it took.
+            Or `BayesAmp`, which has no student: its estimate of the directions is in the place of the weights, row k
+            and its sign such that the overlaps with the directions are largest (up to signed permutation), and its
+            risk is that of the link at the estimated fields.
         dim: the dimension d of the inputs, any whole number of at least the target's rank.
-        samples: one-pass learners: samples in all. GiantSteps, ReusedBatch: samples in a batch.
+        samples: one-pass learners: samples in all. GiantSteps, ReusedBatch, BayesAmp: samples in a batch.
         times: when to look. One-pass learners: in units of d steps. Else: numbers of steps.
         seeds: how many, or which; the result for a seed does not depend on the others.
         key: the root of all randomness.
-        student: the network; one relu neuron unless given.
+        student: the network; one relu neuron unless given. None for BayesAmp.
         design: how the data exist: "auto", "virtual", "dense", "streamed" or "dice". All are exact.
         observe: what to measure, names of `featlab.results.QUANTITIES`.
         dtype: "float32" or "float64".
@@ -69,14 +72,16 @@ def simulate(
     Returns:
         A dataset on the axes seed, time, neuron, direction, ...; `step` beside `time`; `outcome` of each seed ("ok",
         "diverged", "interrupted") and `diverged_step` (-1: none); values after a divergence are NaN; attributes say
-        where it came from.
+        where it came from. BayesAmp adds the outcomes "not converged" (more iterations, or more damping) and
+        "uninformed" (the estimate has shrunk to zero: nothing is found at this number of samples, or from this start),
+        and `iterations`, after how many it stopped.
 
     Raises:
         InvalidParameter: for a value out of range. DoesNotFit: for a run too large for the memory.
     """
     target = target if isinstance(target, Target) else make_target(target)
-    student = TwoLayer() if student is None else student
     check_learner(learner)
+    student = checked_student(learner, student, target)
     if positive_integer("dim", dim) < target.rank:
         raise InvalidParameter("dim", dim, f"at least {target.rank}, the number of the target's directions")
     if dtype not in _DTYPES:
@@ -91,7 +96,7 @@ def simulate(
         choice = choose(wanted, design, memory)
         problem = Problem(target, student, learner, with_inputs(choice.design, target.inputs))
         steps = algorithm(problem)
-        names = check_names(observe, steps.informs, steps.fit is not None)
+        names = check_names(observe, steps.informs, steps.fit is not None, student is not None)
         keys = jax.vmap(lambda seed: fold(root_key(key), seed))(np.asarray(numbers, np.uint32))
         show = sys.stderr.isatty() if progress is None else progress
         runs = run(problem, plan, names, keys, choice.seeds_at_once, show)
@@ -112,8 +117,11 @@ def _dataset(runs: Runs, names: tuple[str, ...], seeds: list[int], steps: np.nda
         name: (("seed", "time", *QUANTITIES[name][0]), runs.values[name], {"meaning": QUANTITIES[name][1]})
         for name in names
     }
-    words = np.where(runs.diverged >= 0, "diverged", np.where(runs.finished, "ok", "interrupted"))
+    ended = runs.ends.get("outcome", "ok")
+    words = np.where(runs.diverged >= 0, "diverged", np.where(runs.finished, ended, "interrupted"))
     data["outcome"] = ("seed", words)
+    if "iterations" in runs.ends:
+        data["iterations"] = ("seed", runs.ends["iterations"])
     data["diverged_step"] = ("seed", runs.diverged)
     return xr.Dataset(data, coords={"seed": seeds, "time": steps / unit, "step": ("time", steps)})
 

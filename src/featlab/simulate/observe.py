@@ -8,16 +8,18 @@ it is averaged over fresh *fields* in dimension r + p, never over d-dimensional 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import permutations
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from featlab.errors import InvalidParameter
 from featlab.results import QUANTITIES
 from featlab.simulate.designs.spiked import label_fields, seen_weights
 from featlab.simulate.linalg import lower_triangle, product
-from featlab.simulate.networks import Network, output
+from featlab.simulate.networks import output
 from featlab.simulate.problem import Problem, label_noise, labels
 from featlab.simulate.random import named, normal
 
@@ -25,12 +27,18 @@ RISK_SAMPLES = 8192
 
 # What comes with "risk": its error, and for a fitted second layer what it was fitted with.
 _WITH_RISK = ("risk_error", "ridge")
+# What a learner without a student has not.
+_OF_STUDENT = ("second_layer", "biases")
 DEFAULT = ("overlap", "norm", "cosine", "subspace", "risk")
 
 
-def check_names(names: Iterable[str], informs: bool, fits: bool = False) -> tuple[str, ...]:
-    """The names in order, once each, "risk" followed by what comes with it; unknown ones are refused."""
-    allowed = [name for name in QUANTITIES if name not in _WITH_RISK and (informs or name != "gradient_cosine")]
+def check_names(names: Iterable[str], informs: bool, fits: bool = False, student: bool = True) -> tuple[str, ...]:
+    """The names in order, once each, "risk" followed by what comes with it; unknown ones are refused.
+
+    `informs`, `fits`: as the algorithm does; `student`: whether there is one.
+    """
+    absent = (*_WITH_RISK, *(() if informs else ("gradient_cosine",)), *(() if student else _OF_STUDENT))
+    allowed = [name for name in QUANTITIES if name not in absent]
     risk_names = ["risk", *_WITH_RISK] if fits else ["risk", "risk_error"]
     chosen: list[str] = []
     for name in dict.fromkeys([names] if isinstance(names, str) else names):
@@ -40,9 +48,11 @@ def check_names(names: Iterable[str], informs: bool, fits: bool = False) -> tupl
     return tuple(chosen)
 
 
-def observe(problem: Problem, names: tuple[str, ...], network: Network, info: Any, key: Array) -> dict[str, Array]:
-    """The quantities of these names for one seed."""
+def observe(problem: Problem, names: tuple[str, ...], network: Any, info: Any, key: Array) -> dict[str, Array]:
+    """The quantities of these names for one seed, of a `Network` or an `Estimate`."""
     rank, weights = problem.target.rank, network.weights
+    if problem.student is None:
+        weights = aligned(weights, rank)
     quantities: dict[str, Callable[[], Array]] = {
         "overlap": lambda: weights[:, :rank],
         "gram": lambda: product(weights, weights.T),
@@ -60,8 +70,12 @@ def observe(problem: Problem, names: tuple[str, ...], network: Network, info: An
     return result
 
 
-def risk(problem: Problem, network: Network, key: Array) -> tuple[Array, Array]:
-    """E[(y - f)^2] over fresh fields, and its standard error. The additive label noise enters exactly."""
+def risk(problem: Problem, network: Any, key: Array) -> tuple[Array, Array]:
+    """E[(y - f)^2] over fresh fields, and its standard error. The additive label noise enters exactly.
+
+    Without a student, f is the link at the estimated fields, averaged over noise variables inside it: their average
+    squared error is the mean product of the errors of two independent draws.
+    """
     known, dtype = problem.design.known, problem.design.dtype
     weights = seen_weights(problem.design, network.weights)
     across = lower_triangle(weights[:, known:])
@@ -71,8 +85,26 @@ def risk(problem: Problem, network: Network, key: Array) -> tuple[Array, Array]:
     noise = label_noise(problem, named(key, "risk labels"), (RISK_SAMPLES,))
     target_fields = label_fields(problem.design, coordinates)
     clean = labels(problem, target_fields, noise.at[:, problem.target.hidden :].set(0))
-    squares = (clean - output(problem, network, fields)) ** 2
+    if problem.student is None:
+        again = [label_noise(problem, named(key, f"risk link {k}"), (RISK_SAMPLES,)) for k in range(2)]
+        errors = [clean - labels(problem, fields, noise.at[:, problem.target.hidden :].set(0)) for noise in again]
+        squares = errors[0] * errors[1]
+    else:
+        squares = (clean - output(problem, network, fields)) ** 2
     return jnp.mean(squares) + problem.target.noise, jnp.std(squares) / RISK_SAMPLES**0.5
+
+
+def aligned(rows: Array, rank: int) -> Array:
+    """The rows (r, frame), permuted and with signs such that the sum of their overlaps with the directions is largest.
+
+    A link may have fewer symmetries than that: for sign(h1*h2), changing one sign changes the label. So an overlap up
+    to signed permutation says how well directions are known as lines; the risk is not taken up to anything.
+    """
+    overlaps = rows[:, :rank]
+    orders = np.array(list(permutations(range(rank))))
+    best = jnp.asarray(orders)[jnp.argmax(jnp.sum(jnp.abs(overlaps[orders, np.arange(rank)]), axis=1))]
+    signs = jnp.where(overlaps[best, np.arange(rank)] < 0, -1, 1).astype(rows.dtype)
+    return rows[best] * signs[:, None]
 
 
 def _norms(rows: Array) -> Array:

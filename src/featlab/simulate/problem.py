@@ -11,7 +11,6 @@ import jax.numpy as jnp
 from jax import Array
 
 from featlab.gaussian.activations import Activation, activation
-from featlab.learners.students import TwoLayer
 from featlab.simulate.random import normal
 
 if TYPE_CHECKING:  # a run needs no parser: anything with a rank, a link and a noise will do
@@ -23,7 +22,7 @@ class Problem:
     """Everything about a run that is known before it is compiled."""
 
     target: Target
-    student: TwoLayer
+    student: Any  # a TwoLayer; None for a learner that estimates the target's directions themselves
     learner: Any
     design: Any
 
@@ -42,6 +41,7 @@ class Algorithm(NamedTuple):
         step: State, one slice of that, the number of the step -> State, Info.
         block: how many steps one `draw` serves.
         informs: whether Info is worth keeping at observed times (few, heavy steps).
+        outcomes: if not empty, the State has an `outcome`, an index into these words, and a number of `iterations`.
         fit: State, key -> "risk", "risk_error", "ridge" of a readout fitted at an observed time, in float64; or None.
     """
 
@@ -50,6 +50,7 @@ class Algorithm(NamedTuple):
     step: Callable[[Any, Any, Array], tuple[Any, Any]]
     block: int = 1
     informs: bool = False
+    outcomes: tuple[str, ...] = ()
     fit: Callable[[Any, Array], dict[str, Array]] | None = None
 
 

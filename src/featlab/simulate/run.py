@@ -41,11 +41,15 @@ class Carry(NamedTuple):
 
 
 class Runs(NamedTuple):
-    """What came out: arrays (seed, time, ...) by name, the step of divergence (-1: none), and whether it finished."""
+    """What came out: arrays (seed, time, ...) by name, the step of divergence (-1: none), and whether it finished.
+
+    For a learner that stops by itself also `ends`, by seed: the word for its `outcome`, and its `iterations`.
+    """
 
     values: dict[str, np.ndarray]
     diverged: np.ndarray
     finished: np.ndarray
+    ends: dict[str, np.ndarray]
 
 
 def run(
@@ -71,7 +75,7 @@ def run(
 
 def _run_group(problem: Problem, plan: Schedule, names: tuple[str, ...], keys: Array, advance_bar: Any) -> Runs:
     looks: list[dict[str, np.ndarray]] = []
-    diverged = np.full(len(keys), -1)
+    diverged, ends = np.full(len(keys), -1), {}
     try:
         carry, done, pace = jax.block_until_ready(start(problem, keys)), 0, _Pace()
         for stop in plan.steps:
@@ -82,7 +86,7 @@ def _run_group(problem: Problem, plan: Schedule, names: tuple[str, ...], keys: A
                 advance_bar(upto - done)
                 done = upto
             looks.append({name: np.array(value) for name, value in _seen(problem, names, carry, keys).items()})
-            diverged = np.array(carry.diverged)
+            diverged, ends = np.array(carry.diverged), _ends(problem, carry)
     except KeyboardInterrupt:
         if not looks:
             raise
@@ -93,7 +97,14 @@ def _run_group(problem: Problem, plan: Schedule, names: tuple[str, ...], keys: A
         values[name] = np.full((len(keys), times, *first.shape[1:]), np.nan, first.dtype)
         for index, seen in enumerate(looks):
             values[name][:, index] = seen[name]
-    return Runs(values, diverged, finished)
+    return Runs(values, diverged, finished, ends)
+
+
+def _ends(problem: Problem, carry: Carry) -> dict[str, np.ndarray]:
+    words = algorithm(problem).outcomes
+    if not words:
+        return {}
+    return {"outcome": np.array(words)[carry.state.outcome], "iterations": np.array(carry.state.iterations)}
 
 
 @partial(jax.jit, static_argnames=("problem",))
@@ -209,7 +220,9 @@ def _joined(parts: list[Runs], count: int) -> Runs:
 
     values = {name: join([part.values[name] for part in parts], np.nan) for name in parts[0].values}
     diverged = join([part.diverged for part in parts], -1)
-    return Runs(values, diverged, join([part.finished for part in parts], False))
+    fills = {"outcome": "", "iterations": -1}
+    ends = {name: join([part.ends[name] for part in parts], fills[name]) for name in parts[0].ends}
+    return Runs(values, diverged, join([part.finished for part in parts], False), ends)
 
 
 class _Pace:

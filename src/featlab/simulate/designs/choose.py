@@ -47,6 +47,7 @@ class Demand:
         uses: how often a batch is read (1: fresh batches).
         normed: whether |x|^2 is asked for.
         besides: bytes that the run needs besides its design, once for all seeds.
+        per_seed: bytes that each seed needs besides its design.
     """
 
     dim: int
@@ -57,6 +58,7 @@ class Demand:
     normed: bool = False
     dtype: Any = np.float32
     besides: int = 0
+    per_seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -80,9 +82,9 @@ def choose(demand: Demand, kind: str = "auto", memory: int | None = None) -> Cho
         raise InvalidParameter("design", kind, "one of " + ", ".join(map(repr, KINDS)))
     available = (available_bytes() if memory is None else memory) - demand.besides
     possible = _possible(demand) if kind == "auto" else [(kind, _MAKERS[kind](demand))]
-    fitting = [pair for pair in possible if pair[1].bytes_per_seed() <= available]
+    fitting = [pair for pair in possible if pair[1].bytes_per_seed() + demand.per_seed <= available]
     kind, design = fitting[0] if fitting else possible[-1]
-    needed = design.bytes_per_seed()
+    needed = design.bytes_per_seed() + demand.per_seed
     if needed > available:
         raise DoesNotFit(needed + demand.besides, available + demand.besides, kind)
     return Choice(design, kind, needed, 1 if needed >= _ALONE_BYTES else available // needed)
@@ -100,7 +102,11 @@ def available_bytes() -> int:
 def _possible(demand: Demand) -> list[tuple[str, Design]]:
     """The designs that can serve, the one with the least work first and the one with the least memory last."""
     found: list[tuple[str, Design]] = []
-    for kind in ("virtual", "dense", "streamed"):
+    asked = demand.uses * demand.width
+    # A question to a reused virtual batch reads its coordinates once and the earlier questions three times; to a stored
+    # one, X.
+    stored_first = demand.uses > 1 and demand.known + demand.width + 4 * asked > demand.dim
+    for kind in ("dense", "virtual", "streamed") if stored_first else ("virtual", "dense", "streamed"):
         try:
             found.append((kind, _MAKERS[kind](demand)))
         except InvalidParameter:

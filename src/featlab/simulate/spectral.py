@@ -1,0 +1,57 @@
+"""A spectral start for Bayes-AMP: the leading modes of its linearisation at What = 0, by power iteration.
+
+With g_out(y, omega, I) = G(y) omega + ..., G(y) = E[z z^T - I | y] (where E[z | y] = 0), the undamped iteration
+becomes omega' = (X X^T / d - I) G omega on R^(n x r): the asymmetric spectral method of Defilippis et al. 2025,
+arXiv:2502.02545. Its bulk has radius sqrt(alpha / alpha_c) and its informative eigenvalues are alpha / alpha_c (for
+sign(h1*h2) also minus that, with modes of the wrong sign, which damping puts behind the right ones).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+from jax import Array, lax
+
+from featlab.simulate.amp_closed import Denoiser
+from featlab.simulate.linalg import product
+from featlab.simulate.problem import Problem
+
+# G(y) is a central difference of g_out with this step.
+_STEP = 0.1
+
+
+def power_iteration(
+    problem: Problem, denoiser: Denoiser, batch: Any, labels: Array, rows: Array
+) -> tuple[Array, Array, Any]:
+    """What after `power_steps` linearised iterations from `rows`, its Onsager term, and the batch they have read.
+
+    The rows come back with a root mean square norm of sqrt(start_overlap).
+    """
+    design, learner, rank = problem.design, problem.learner, problem.target.rank
+    moments = response(denoiser, labels, rank)
+    drift = -jnp.sum(moments, axis=0) / design.dim
+    keep = learner.damping
+
+    def one(_: Array, carry: tuple[Array, Array, Any]) -> tuple[Array, Array, Any]:
+        rows, onsager, batch = carry
+        fields, batch = design.forward(batch, rows)
+        duals = jnp.sum(moments * (fields - onsager)[:, None, :], axis=2)
+        pull, batch = design.backward(batch, duals)
+        new = pull / design.dim + product(drift, rows)
+        rows, onsager = (1 - keep) * new + keep * rows, (1 - keep) * duals + keep * onsager
+        scale = (learner.start_overlap * rank / jnp.sum(rows**2)) ** 0.5
+        return rows * scale, onsager * scale, batch
+
+    return lax.fori_loop(0, learner.power_steps, one, (rows, jnp.zeros_like(moments[:, 0]), batch))
+
+
+def response(denoiser: Denoiser, labels: Array, rank: int) -> Array:
+    """d g_out / d omega at omega = 0, V = I, for every label, (n, r, r): G(y) where E[z | y] = 0."""
+    eye = jnp.eye(rank, dtype=labels.dtype)
+
+    def along(axis: Array) -> Array:
+        fields = jnp.broadcast_to(_STEP * axis, (len(labels), rank))
+        return (denoiser(labels, fields, eye) - denoiser(labels, -fields, eye)) / (2 * _STEP)
+
+    return jnp.stack([along(axis) for axis in eye], axis=2)
