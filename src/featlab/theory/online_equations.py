@@ -23,7 +23,7 @@ from featlab.gaussian.hermite import Floats
 from featlab.theory.online_averages import Averages, AveragesOf
 
 DIVERGED_NORM = 1e6  # as a simulation counts it
-_METHOD, _RELATIVE, _ABSOLUTE = "DOP853", 1e-7, 1e-9
+_METHOD, _RELATIVE, _ABSOLUTE = "DOP853", 1e-8, 1e-10
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Trajectory:
 def integrate(motion: Motion, averages_of: AveragesOf, overlap: Floats, gram: Floats, times: Floats) -> Trajectory:
     """The order parameters at ascending times (in units of d steps), from M and Q at time 0.
 
-    By an explicit Runge-Kutta method of order 8 with relative tolerance 1e-7. A norm above 1e6 is a divergence.
+    By an explicit Runge-Kutta method of order 8 with relative tolerance 1e-8. A norm above 1e6 is a divergence.
     """
     shape, split = overlap.shape, overlap.size
     width = shape[0]
