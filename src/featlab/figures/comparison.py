@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from featlab.compare import Comparison, Laid, compare
 from featlab.figures.style import EASY as UNSURE
@@ -111,13 +112,16 @@ def _panel(axes: Axes, laid: Laid, prediction: xr.Dataset, measurement: xr.Datas
     x = _dress_panel(axes, laid.name, axis, measurement, laid.theory, laid.signless)
     whole = abs(prediction[laid.name]) if laid.signless else prediction[laid.name]
     whole = whole.mean("seed") if "seed" in whole.dims else whole
-    for number, curve in enumerate(itertools.islice(curves(laid.theory), _MOST_CURVES)):
+    drawn = list(itertools.islice(curves(laid.theory), _MOST_CURVES))
+    for number, curve in enumerate(drawn):
         colour, marker = SERIES[number % len(SERIES)], _MARKERS[number // len(SERIES) % len(_MARKERS)]
-        axes.plot(whole[axis].values, whole.isel(curve.place).values, color=colour, linewidth=1.8)
+        name = f", {curve.label}" if len(drawn) > 1 else ""
+        axes.plot(
+            whole[axis].values, whole.isel(curve.place).values, color=colour, linewidth=1.8, label=f"theory{name}"
+        )
         points, error = (part.isel(curve.place).values for part in (laid.simulation, laid.error))
-        axes.errorbar(x, points, yerr=2 * error, label=curve.label, fmt=marker, color=colour, markersize=4.5, capsize=2)
-    axes.plot([], [], color=INK, linewidth=1.8, label="theory")
-    axes.errorbar([], [], yerr=[], color=INK, fmt="o", capsize=2, label="simulation, 2 s.e.")
+        label = f"simulation{name}, 2 s.e."
+        axes.errorbar(x, points, yerr=2 * error, label=label, fmt=marker, color=colour, markersize=4.5, capsize=2)
     add_legend(axes, loc="best")
 
 
@@ -134,6 +138,8 @@ def _dress_panel(
         words = "steps" if stepwise else "time, steps / d"
         time_axis(axes, x)
         axes.autoscale(axis="x")  # points at the ends need room
+        if stepwise and axes.get_xscale() == "linear":
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     dress(axes, title=title, x=words, y=symbol)
     return x
 
@@ -143,4 +149,4 @@ def _verdict(found: Comparison) -> str:
     return f"theory and simulation {_SAID[found.verdict]} ({numbers})"
 
 
-_SAID = {"agrees": "agree", "disagrees": "disagree", "cannot tell": "cannot be told apart: too noisy"}
+_SAID = {"agrees": "agree", "disagrees": "disagree", "cannot tell": "are too noisy to compare"}

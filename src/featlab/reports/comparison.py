@@ -94,7 +94,8 @@ def _comparison_table(laid: Laid) -> Padding:
         row = [f"{laid.theory[axis].values[index]:.4g}"]
         for curve in shown:
             place = {axis: index, **curve.place}
-            row += _cells(*(float(part.isel(place)) for part in (laid.theory, laid.simulation, laid.error, laid.z)))
+            numbers = (float(part.isel(place)) for part in (laid.theory, laid.simulation, laid.error, laid.z))
+            row += _cells(*numbers, decimals=_decimals(laid.error.isel(curve.place).values))
         table.add_row(*row)
     return Padding(table, (1, 0, 0, 0))
 
@@ -106,13 +107,17 @@ def _most_telling(laid: Laid) -> list[Curve]:
     return [every[place] for place in sorted(np.argsort(-np.array(apart), kind="stable")[:_MOST_COMPARED])]
 
 
-def _cells(theory: float, simulation: float, error: float, z: float) -> list[str]:
-    """Theory, simulation with its error, z: as many decimals as the error has two digits for, from 2 to 6."""
-    decimals = int(np.clip(1 - np.floor(np.log10(error)), 2, 6)) if error > 0 and np.isfinite(error) else 4
+def _decimals(errors: np.ndarray) -> int:
+    """So many that the largest error is told with two digits; 2 to 6."""
+    largest = float(np.max(np.nan_to_num(errors), initial=0.0))
+    return int(np.clip(1 - np.floor(np.log10(largest)), 2, 6)) if largest > 0 else 4
+
+
+def _cells(theory: float, simulation: float, error: float, z: float, *, decimals: int) -> list[str]:
+    """Theory; simulation with its error; z."""
     said = [f"{value:.{decimals}f}" if np.isfinite(value) else "-" for value in (theory, simulation, error)]
-    theory_text, simulation_text, error_text = (_unsigned_zero(text) for text in said)
-    z_text = _unsigned_zero(f"{z:.1f}") if np.isfinite(z) else "-"
-    return [theory_text, f"{simulation_text} +- {error_text}", z_text]
+    predicted, measured, uncertainty = (_unsigned_zero(text) for text in said)
+    return [predicted, f"{measured} +- {uncertainty}", _unsigned_zero(f"{z:.1f}") if np.isfinite(z) else "-"]
 
 
 def _unsigned_zero(text: str) -> str:
