@@ -151,6 +151,17 @@ def test_best_steps():
     assert hitting_steps(mirrored, fastest_scale(mirrored), 10**5) < np.inf, "an odd power pulls to the other side"
 
 
+@pytest.mark.parametrize(("dim", "measured"), [(1000, 1.18), (10**4, 1.04)])
+def test_published_ratio_of_exit_times(dim, measured):
+    """Phase retrieval with a squared activation, spherical, squared loss, c = .1, noise 1e-4; out when the risk
+    4 (1 - m^2) has fallen by 1%. Arnaboldi et al. 2023 measure a mean exit time of 1.18 (d = 1000) and 1.04 (d = 10^4)
+    times that of the equation from 1/sqrt(d), read off a figure with an error of about .05."""
+    neuron = spherical_neuron(target("h1**2", noise=1e-4), "square", loss="squared")
+    ratio = mean_exit_time(neuron, 0.1, dim, 0.1) / exit_time(neuron, 0.1, dim**-0.5, 0.1)
+    assert ratio == pytest.approx(measured, abs=0.05)
+    assert 1.2 * ratio != pytest.approx(measured, abs=0.05)
+
+
 def test_refusals():
     with pytest.raises(InvalidParameter, match="one direction"):
         spherical_neuron(target("h1*h2"), "tanh")
