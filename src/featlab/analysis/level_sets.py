@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +71,10 @@ class Fibres:
     def is_point(self) -> NDArray[np.bool_]:
         return self.low == self.high
 
+    def rows(self, chosen: NDArray[Any]) -> Fibres:
+        """Those of some labels, by their numbers or by a mask."""
+        return Fibres(self.direction, self.base[chosen], self.low[chosen], self.high[chosen], self.log_weights[chosen])
+
 
 @dataclass(frozen=True)
 class Lines:
@@ -108,15 +113,15 @@ class LevelSets:
         parts = [self._points(labels, atom, axis) for axis in range(self._dimension) if self.law.continuous]
         parts += [self._segments(atom)] if self.law.atoms.size else []
         label, base, low, high, log_weight = (np.concatenate(column) for column in zip(*parts, strict=True))
-        along = np.eye(self.target.rank)[min(self._segment_axis, self.target.rank - 1)]
-        return _padded(label, len(labels), along, base, low, high, log_weight)
+        along = np.eye(self.target.rank)[min(self.segment_axis, self.target.rank - 1)]
+        return padded(label, len(labels), along, base, low, high, log_weight)
 
     @property
     def _dimension(self) -> int:
         return self.target.rank + self.target.hidden
 
     @cached_property
-    def _segment_axis(self) -> int:
+    def segment_axis(self) -> int:
         """The axis of the segments: the last noise variable inside the link, or where the label changes most often."""
         if self.target.hidden:
             return self._dimension - 1
@@ -134,54 +139,29 @@ class LevelSets:
     def _lines_along(self, axis: int) -> Lines:
         if axis not in self._lines:
             points, weights = _nodes(self.target, axis, self.resolution)
-            scan = _SCAN[self._dimension - 1]
+            scan = np.linspace(-REACH, REACH, _SCAN[self._dimension - 1])
             pieces = monotone_pieces(self.target, self.law, points, axis, scan)
             self._lines[axis] = Lines(axis, points, weights, pieces)
         return self._lines[axis]
 
     def _points(self, labels: Floats, atom: Integers, axis: int) -> tuple[Integers, Floats, Floats, Floats, Floats]:
         """Roots on the lines along one axis, for the labels that are no atoms."""
-        lines, rank = self._lines_along(axis), self.target.rank
+        lines = self._lines_along(axis)
         pieces = lines.pieces
         least, most = np.minimum(pieces.first, pieces.last), np.maximum(pieces.first, pieces.last)
         label, piece = np.nonzero(
             (least < labels[:, None]) & (labels[:, None] < most) & (pieces.atom < 0) & (atom < 0)[:, None]
         )
-        on = lines.points[pieces.line[piece]]
-        root = moved(on, axis, invert(self.target, on, axis, pieces, piece, labels[label]))
-        noise_inside = root[:, rank:] if axis >= rank else np.zeros((len(root), 0))
-        # Across the lines the noise variables' density is in the weights; along them it still has to be added.
-        along = -0.5 * noise_inside[:, axis - rank] ** 2 - 0.5 * np.log(2 * np.pi) if axis >= rank else 0.0
-        log_weight = np.log(lines.weights[pieces.line[piece]]) + along + self._log_share(root, axis)
+        points, log_weight = roots(self.target, lines, piece, labels[label])
         kept = np.isfinite(log_weight)
         nowhere = np.zeros(int(kept.sum()))
-        return label[kept], root[kept, :rank], nowhere, nowhere, log_weight[kept]
-
-    def _log_share(self, points: Floats, axis: int) -> Floats:
-        """log of chi_axis / |d_axis g|, by central differences."""
-        slopes = np.empty((points.shape[1], len(points)))
-        for other in range(points.shape[1]):
-            ahead, behind = (
-                self.target.link(moved(points, other, points[:, other] + step)) for step in (_STEP, -_STEP)
-            )
-            slopes[other] = np.abs(ahead - behind) / (2 * _STEP)
-        steepest = np.maximum(slopes.max(axis=0), 1e-300)
-        relative = slopes / steepest
-        with np.errstate(divide="ignore"):
-            share = (_PARTITION_POWER - 1) * np.log(relative[axis]) - np.log(steepest)
-        return share - np.log(np.sum(relative**_PARTITION_POWER, axis=0))
+        return label[kept], points[kept], nowhere, nowhere, log_weight[kept]
 
     def _segments(self, atom: Integers) -> tuple[Integers, Floats, Floats, Floats, Floats]:
-        """Segments on which the label is an atom; along a noise variable inside the link only their mass is left."""
-        lines, rank = self._lines_along(self._segment_axis), self.target.rank
-        pieces = lines.pieces
-        label, piece = np.nonzero((atom[:, None] >= 0) & (atom[:, None] == pieces.atom))
-        base = lines.points[pieces.line[piece]][:, :rank]
-        log_weight, low, high = np.log(lines.weights[pieces.line[piece]]), pieces.low[piece], pieces.high[piece]
-        if self._segment_axis < rank:
-            return label, base, low, high, log_weight
-        nowhere = np.zeros_like(low)
-        return label, base, nowhere, nowhere, log_weight + log_interval(low, high)
+        """Segments on which the label is an atom."""
+        lines = self._lines_along(self.segment_axis)
+        label, piece = np.nonzero((atom[:, None] >= 0) & (atom[:, None] == lines.pieces.atom))
+        return label, *segments(self.target, lines, piece)
 
     def _noisy(self, labels: Floats) -> Fibres:
         """P(y | z) = N(y; g(z), noise) at every node of a rule over all fields."""
@@ -192,6 +172,46 @@ class LevelSets:
         nowhere = np.zeros(log_weight.shape)
         base = np.broadcast_to(points[:, :rank], (*log_weight.shape, rank))
         return Fibres(np.eye(rank)[-1], base, nowhere, nowhere, log_weight)
+
+
+def roots(target: Target, lines: Lines, piece: Integers, labels: Floats) -> tuple[Floats, Floats]:
+    """Where the given pieces take the given labels: the directions z (n, r), and the logarithms of their weights."""
+    axis, pieces = lines.axis, lines.pieces
+    on = lines.points[pieces.line[piece]]
+    place = invert(target, on, axis, pieces, piece, labels)
+    points = moved(on, axis, place)
+    room = 0.5 * np.minimum(place - pieces.low[piece], pieces.high[piece] - place)
+    log_weight = np.log(lines.weights[pieces.line[piece]]) + _log_share(
+        target, points, axis, np.clip(room, 1e-12, _STEP)
+    )
+    if axis >= target.rank:  # the density of the other noise variables is in the lines' weights
+        log_weight -= 0.5 * place**2 + 0.5 * np.log(2 * np.pi)
+    return points[:, : target.rank], log_weight
+
+
+def _log_share(target: Target, points: Floats, axis: int, room: Floats) -> Floats:
+    """log of chi_axis / |d_axis g|, by central differences; along the line they stay within the room of a piece."""
+    slopes = np.empty((points.shape[1], len(points)))
+    for other in range(points.shape[1]):
+        step = room if other == axis else np.full(len(points), _STEP)
+        ahead, behind = (target.link(moved(points, other, points[:, other] + sign * step)) for sign in (1, -1))
+        slopes[other] = np.abs(ahead - behind) / (2 * step)
+    steepest = np.maximum(slopes.max(axis=0), 1e-300)
+    relative = slopes / steepest
+    with np.errstate(divide="ignore"):
+        share = (_PARTITION_POWER - 1) * np.log(relative[axis]) - np.log(steepest)
+    return share - np.log(np.sum(relative**_PARTITION_POWER, axis=0))
+
+
+def segments(target: Target, lines: Lines, piece: Integers) -> tuple[Floats, Floats, Floats, Floats]:
+    """The given pieces as segments (base, low, high, log weight); along a noise variable only their mass is left."""
+    pieces, rank = lines.pieces, target.rank
+    base = lines.points[pieces.line[piece]][:, :rank]
+    log_weight, low, high = np.log(lines.weights[pieces.line[piece]]), pieces.low[piece], pieces.high[piece]
+    if lines.axis < rank:
+        return base, low, high, log_weight
+    nowhere = np.zeros_like(low)
+    return base, nowhere, nowhere, log_weight + log_interval(low, high)
 
 
 def level_sets(target: Target, resolution: float | None = None) -> LevelSets:
@@ -275,7 +295,7 @@ def _panels(target: Target, axis: int, resolution: float) -> tuple[Floats, Float
     return x, w * np.exp(-0.5 * x**2) / np.sqrt(2 * np.pi) if noise_variable else w
 
 
-def _padded(
+def padded(
     label: Integers, labels: int, along: Floats, base: Floats, low: Floats, high: Floats, log_weight: Floats
 ) -> Fibres:
     """Ragged entries as rows, one for each label."""
@@ -288,3 +308,18 @@ def _padded(
     for array, entries in ((rows.base, base), (rows.low, low), (rows.high, high), (rows.log_weights, log_weight)):
         array[label, place] = entries[order]
     return rows
+
+
+def together(parts: list[Fibres]) -> Fibres:
+    """The rows of several as one."""
+    most = max(part.low.shape[1] for part in parts)
+
+    def joined(name: str, fill: float) -> Floats:
+        arrays = [getattr(part, name) for part in parts]
+        rows = [
+            np.pad(a, [(0, 0), (0, most - a.shape[1])] + [(0, 0)] * (a.ndim - 2), constant_values=fill) for a in arrays
+        ]
+        return np.concatenate(rows)
+
+    zero = {name: joined(name, 0.0) for name in ("base", "low", "high")}
+    return Fibres(parts[0].direction, **zero, log_weights=joined("log_weights", -np.inf))

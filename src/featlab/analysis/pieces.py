@@ -6,6 +6,7 @@ at a place that bisection finds to float precision.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,21 +38,22 @@ class Pieces:
     atom: Integers
 
 
-def monotone_pieces(target: Target, law: LabelLaw, lines: Floats, axis: int, scan: int) -> Pieces:
+def monotone_pieces(
+    target: Target, law: LabelLaw, lines: Floats, axis: int, scan: Floats, centres: Floats | None = None
+) -> Pieces:
     """Cut the lines through the points `lines` along an axis of the fields, at the kinks and at the link's extrema.
 
     Args:
-        lines: (L, D) points whose coordinate on `axis` is zero.
-        scan: at how many places each line is looked at; two kinks or extrema between neighbours may be missed.
+        lines: (L, D) points; their coordinate on `axis` does not matter.
+        scan: ascending positions at which each line is looked at, from its first to its last place; two kinks or
+            extrema between neighbours may be missed.
+        centres: (L,) to which the positions are relative; None for 0.
     """
-    edges = _cut_at_kinks(target, lines, axis, np.linspace(-REACH, REACH, scan))
-    line = np.repeat(np.arange(len(lines)), edges.shape[1] - 1)
-    low, high = edges[:, :-1].ravel(), edges[:, 1:].ravel()
-    kept = high - low > 100 * _HAIR
-    line, low, high = line[kept], low[kept], high[kept]
-    first, last = (link_at(target, lines[line], axis, s) for s in (low + _HAIR, high - _HAIR))
+    middle = np.zeros(len(lines)) if centres is None else centres
+    line, low, high, first, last = _cells(target, lines, axis, scan, middle)
     rise = np.where(np.abs(last - first) > 1e-12 * law.scale, np.sign(last - first), 0.0)
-    near = 1e-7 * law.scale + 1e-4 * np.minimum(np.abs(last - first)[1:], np.abs(last - first)[:-1])
+    size = np.abs(last - first)
+    near = 1e-7 * law.scale + 1e-4 * np.minimum(size[1:], size[:-1])
     joined = np.append(False, (line[1:] == line[:-1]) & (np.abs(first[1:] - last[:-1]) <= near))
     turn = np.nonzero(joined & (rise * np.append(0.0, rise[:-1]) < 0))[0]
     if turn.size:
@@ -59,6 +61,43 @@ def monotone_pieces(target: Target, law: LabelLaw, lines: Floats, axis: int, sca
         value = link_at(target, lines[line[turn]], axis, place)
         low[turn], first[turn], high[turn - 1], last[turn - 1] = place, value, place, value
     return _merged(law, line, low, high, first, last, rise, joined)
+
+
+def _cells(
+    target: Target, lines: Floats, axis: int, scan: Floats, centres: Floats
+) -> tuple[Integers, Floats, Floats, Floats, Floats]:
+    """(line, low, high, link at low, link at high) of every stretch between two neighbouring positions or kinks."""
+    crossings = _crossings(target, lines, axis, scan, centres)
+    if crossings.shape[1] == 0:
+        places = centres[:, None] + scan
+        fields = np.repeat(lines[:, None, :], scan.size, axis=1)
+        fields[..., axis] = places
+        labels = target.link(fields)
+        line = np.repeat(np.arange(len(lines)), scan.size - 1)
+        ends = (places[:, :-1], places[:, 1:], labels[:, :-1], labels[:, 1:])
+        return line, *(np.ravel(end).copy() for end in ends)  # type: ignore[return-value]
+    edges = np.sort(np.concatenate([centres[:, None] + scan, crossings], axis=1), axis=1)
+    line = np.repeat(np.arange(len(lines)), edges.shape[1] - 1)
+    low, high = edges[:, :-1].ravel(), edges[:, 1:].ravel()
+    kept = high - low > 100 * _HAIR
+    line, low, high = line[kept], low[kept], high[kept]
+    first, last = (link_at(target, lines[line], axis, s) for s in (low + _HAIR, high - _HAIR))
+    return line, low, high, first, last
+
+
+def _crossings(target: Target, lines: Floats, axis: int, scan: Floats, centres: Floats) -> Floats:
+    """Where each line crosses a kink, (L, most), short rows filled up with the line's last position."""
+    found = [np.zeros((len(lines), 0))]
+    for kink in target.kinks:
+        if axis not in kink.variables:
+            continue
+
+        def values(line: Integers, position: Floats, surface: Callable[[Floats], Floats] = kink.function) -> Floats:
+            return surface(moved(lines[line], axis, centres[line] + position))
+
+        line, place = roots_on_lines(values, len(lines), scan + 1e-7)
+        found.append(centres[:, None] + pad_by_line(line, place, len(lines), scan[-1]))
+    return np.concatenate(found, axis=1)
 
 
 def _merged(
@@ -78,21 +117,6 @@ def _merged(
     useful = (rise[begins] != 0) | (atom >= 0)
     begins, ends = begins[useful], ends[useful]
     return Pieces(line[begins], low[begins], high[ends], first[begins], last[ends], atom[useful])
-
-
-def _cut_at_kinks(target: Target, lines: Floats, axis: int, scan: Floats) -> Floats:
-    """Sorted positions on each line: the scan, and in it every place where a kink's function changes sign."""
-    cuts = [np.broadcast_to(scan, (len(lines), scan.size))]
-    for kink in target.kinks:
-        if axis not in kink.variables:
-            continue
-
-        def values(line: Integers, position: Floats, surface: object = kink.function) -> Floats:
-            return surface(moved(lines[line], axis, position))  # type: ignore[operator]
-
-        line, place = roots_on_lines(values, len(lines), scan + 1e-7)
-        cuts.append(pad_by_line(line, place, len(lines), REACH))
-    return np.sort(np.concatenate(cuts, axis=1), axis=1)
 
 
 def moved(points: Floats, axis: int, position: Floats) -> Floats:
@@ -119,11 +143,28 @@ def _extrema(target: Target, points: Floats, axis: int, low: Floats, high: Float
 
 
 def invert(target: Target, points: Floats, axis: int, pieces: Pieces, piece: Integers, labels: Floats) -> Floats:
-    """The place on each piece where the link has the label, by bisection."""
+    """The place on each piece where the link has the label: secants that keep a bracket, every third step a bisection.
+
+    The secants are those of the Illinois method (Dowell and Jarratt 1971), which halves the value at an end that stays.
+    """
     low, high = pieces.low[piece], pieces.high[piece]
-    rising = pieces.last[piece] > pieces.first[piece]
-    for _ in range(_HALVINGS):
+    below, above = pieces.first[piece] - labels, pieces.last[piece] - labels
+    place = 0.5 * (low + high)
+    active = np.arange(len(place))
+    for step in range(3 * _HALVINGS):
         middle = 0.5 * (low + high)
-        beyond = (link_at(target, points, axis, middle) > labels) == rising
-        low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
-    return 0.5 * (low + high)
+        if step % 3 != 2:
+            with np.errstate(invalid="ignore", over="ignore"):
+                secant = (low * above - high * below) / (above - below)
+            middle = np.where((low < secant) & (secant < high), secant, middle)
+        value = link_at(target, points[active], axis, middle) - labels[active]
+        left = np.sign(value) == np.sign(below)
+        halved = 1.0 if step % 3 == 2 else 0.5
+        below, above = np.where(left, value, halved * below), np.where(left, halved * above, value)
+        low, high = np.where(left, middle, low), np.where(left, high, middle)
+        place[active] = np.where(value == 0, middle, 0.5 * (low + high))
+        going = (value != 0) & (high - low > 4e-15 * (1 + np.abs(middle)))
+        if not going.any():
+            break
+        active, low, high, below, above = active[going], low[going], high[going], below[going], above[going]
+    return place

@@ -1,0 +1,59 @@
+"""What the labels tell about the directions at a given overlap: the one function that state evolution iterates.
+
+Let omega ~ N(0, Q) be what message passing knows of the fields z ~ N(omega, I - Q) of a fresh sample, and
+Z(y, omega) = int P(y | z) N(z; omega, I - Q) dz the law of its label. The channel of a target is the pair
+
+    F(Q) = E[g_out g_out^T],  g_out = grad_omega log Z(y, omega),
+    H(Q) = E[log Z(y, omega)]   (minus the entropy of the label given omega; densities for continuous labels),
+
+which are tied by dH = 1/2 Tr(F dQ). Neither depends on the number of samples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from featlab.gaussian.hermite import Floats
+from featlab.targets import Target
+
+
+@dataclass(frozen=True)
+class Told:
+    """F(Q), (r, r), and H(Q)."""
+
+    information: Floats
+    entropy: float
+
+
+class Channel(Protocol):
+    """A target's channel, by quadrature or in closed form."""
+
+    def at(self, overlap: Floats) -> Told:
+        """F and H at the overlap matrix Q, 0 <= Q < I."""
+        ...
+
+
+def channel(target: Target, *, generic: bool = False) -> Channel:
+    """The channel of a target: a closed form where one is known, unless the generic path is asked for."""
+    from featlab.theory.bayes.closed_forms import closed_form
+
+    found = None if generic else closed_form(target)
+    return found or generic_channel(target)
+
+
+def generic_channel(target: Target) -> Channel:
+    """One direction without noise: exact preimages; few labels: exact segments of lines; else cells sorted by label."""
+    from featlab.analysis.label_law import label_law
+
+    if target.rank == 1 and target.hidden == 0 and target.noise == 0:
+        from featlab.theory.bayes.single_index import SingleIndex
+
+        return SingleIndex(target)
+    if label_law(target).discrete:
+        from featlab.theory.bayes.discrete import Discrete
+
+        return Discrete(target)
+    from featlab.theory.bayes.continuous import Continuous
+
+    return Continuous(target)

@@ -1,0 +1,101 @@
+"""Channels in closed form: real phase retrieval, two-parity, and h1^2 + sign(h1 h2 h3)."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from scipy.special import erfc
+
+from featlab.gaussian.hermite import Floats
+from featlab.gaussian.quadrature import legendre
+from featlab.targets import Target
+from featlab.theory.bayes.channel import Channel, Told
+from featlab.theory.bayes.rules import trapezoid
+
+
+def closed_form(target: Target) -> Channel | None:
+    """The closed form for a target, if it is one of those that have one."""
+    if target.noise > 0 or target.hidden:
+        return None
+    known: dict[str, type[PhaseRetrieval] | type[TwoParity]] = {"abs(h1)": PhaseRetrieval, "sign(h1*h2)": TwoParity}
+    found = known.get(target.text)
+    return found() if found else None
+
+
+class PhaseRetrieval:
+    """y = |z|: E[z | y, omega] = y tanh(omega y / V), g_out = (y tanh(omega y / V) - omega) / V (Barbier et al. 2019).
+
+    F(q) = E[g_out^2] over z ~ N(0, 1) and omega | z ~ N(q z, q (1 - q)); by symmetry z > 0.
+    """
+
+    @cached_property
+    def _rule(self) -> tuple[Floats, Floats, Floats, Floats]:
+        edges = np.concatenate([[0.0], 2.0 ** np.arange(-13, 2), [4.0, 7.0]])
+        t, w = legendre(8)
+        half = 0.5 * np.diff(edges)[:, None]
+        z = (0.5 * (edges[1:] + edges[:-1])[:, None] + half * t).ravel()
+        weights = 2 * (half * w).ravel() * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
+        return z[:, None], weights, *trapezoid()
+
+    def at(self, overlap: Floats) -> Told:
+        """F and H at q (given as a 1 x 1 matrix)."""
+        q = float(np.asarray(overlap).reshape(()))
+        v = 1 - q
+        z, weights, tau, inner = self._rule
+        omega = q * z + np.sqrt(q * v) * tau
+        size = np.abs(omega) * z / v
+        small = np.exp(-2 * size)
+        gradient = (z * np.copysign((1 - small) / (1 + small), omega) - omega) / v
+        # log of N(z; omega, v) + N(-z; omega, v)
+        log_z = -0.5 * (z - np.abs(omega)) ** 2 / v + np.log1p(small) - 0.5 * np.log(2 * np.pi * v)
+        return Told(np.array([[weights @ (gradient**2 @ inner)]]), float(weights @ (log_z @ inner)))
+
+
+class TwoParity:
+    """y = sign(z1 z2) at a diagonal overlap (q1, q2): Z = (1 + y e1 e2) / 2, e_i = erf(omega_i / sqrt(2 v_i)).
+
+    F_11 = E[(e1' e2)^2 / (1 - e1^2 e2^2)] with e1' = sqrt(2 / (pi v1)) exp(-omega1^2 / (2 v1)) and F_12 = 0 (Troiani et
+    al. 2024). An overlap that is not diagonal goes the generic way.
+    """
+
+    def at(self, overlap: Floats) -> Told:
+        """F and H at Q (2, 2)."""
+        if abs(overlap[0, 1]) > 1e-12:
+            return self._generic.at(overlap)
+        (x1, w1, slope1), (x2, w2, slope2) = (self._axis(float(overlap[i, i])) for i in range(2))
+        error1, error2 = 1 - x1[:, None], 1 - x2
+        # 1 - e1 e2 = c1 + c2 - c1 c2 with c = erfc, which does not cancel where both are close to 1.
+        below = x1[:, None] + x2 - x1[:, None] * x2
+        # Where both error functions are 1 to the last bit the label tells nothing: the slopes vanish faster than below.
+        told = below > 0
+        unit = np.where(told, np.outer(w1, w2) / np.where(told, below * (2 - below), 1.0), 0.0)
+        first = np.sum(unit * (slope1[:, None] * error2) ** 2)
+        second = np.sum(unit * (slope2 * error1) ** 2)
+        agree, differ = 1 - 0.5 * below, 0.5 * below
+        with np.errstate(divide="ignore", invalid="ignore"):
+            surprise = agree * np.log(agree) + np.where(differ > 0, differ * np.log(differ), 0.0)
+        return Told(np.diag([first, second]), float(np.sum(np.outer(w1, w2) * surprise)))
+
+    @cached_property
+    def _generic(self) -> Channel:
+        from featlab.targets import target
+        from featlab.theory.bayes.discrete import Discrete
+
+        return Discrete(target("sign(h1*h2)"))
+
+    @staticmethod
+    def _axis(q: float) -> tuple[Floats, Floats, Floats]:
+        """Nodes omega > 0 of N(0, q) as (erfc, weights, e'), on panels that resolve both sqrt(q) and sqrt(1 - q)."""
+        v = 1 - q
+        if q == 0:
+            return np.ones(1), np.ones(1), np.full(1, np.sqrt(2 / (np.pi * v)))
+        scale = np.sqrt(v / q)
+        grades = scale * np.array([0.5, 1.0, 2.0, 4.0, 8.0])
+        edges = np.unique([0.0, *grades[grades < 7.5], 1.0, 2.0, 4.0, 7.5])
+        t, w = legendre(10)
+        half = 0.5 * np.diff(edges)[:, None]
+        s = (0.5 * (edges[1:] + edges[:-1])[:, None] + half * t).ravel()
+        weights = 2 * (half * w).ravel() * np.exp(-0.5 * s * s) / np.sqrt(2 * np.pi)
+        ratio = s / scale
+        return erfc(ratio / np.sqrt(2)), weights, np.sqrt(2 / (np.pi * v)) * np.exp(-0.5 * ratio**2)

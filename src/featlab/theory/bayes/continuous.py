@@ -1,0 +1,177 @@
+"""The channel of a label with a density and several directions, or with noise: level sets around every true point.
+
+F(Q) = E_x E[g_out(g(x), omega) g_out^T | z] with x = (z, noise) and omega | z ~ N(Q z, Q - Q^2). The level sets of the
+labels g(x) do not depend on Q: they are found once for each range of V, and F costs one softmax over them. Two fields
+are integrated by panels cut at the kinks and graded around them, more by a Sobol sequence (Owen 1997).
+
+As V -> 0 a level set becomes its tangent plane: without noise V^{1/2} F V^{1/2} has a limit, with noise F has. Either
+is taken as reached once a deviation of V is below 0.01.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+from scipy.stats import qmc
+
+from featlab.analysis.level_sets import Fibres, together
+from featlab.gaussian.hermite import Floats
+from featlab.targets import Target
+from featlab.theory.bayes.channel import Told
+from featlab.theory.bayes.neighbourhood import Grading, level_set_around, noise_inside
+from featlab.theory.bayes.posterior import scores
+from featlab.theory.bayes.rules import View, extend, gauss_hermite, lines_through
+from featlab.theory.bayes.symmetry import Fold, fold, invariances
+
+# Ranges of the smallest deviation of V, each with its own nodes; in all but the first only a window around z matters.
+_FINEST = (0.3, 0.1, 0.03, 0.01)
+_RANGE = 3.4
+_DEVIATIONS = 9.0
+_REACH = 7.0
+_PANELS = (-8.0, -3.5, -2.2, -1.2, 0.0, 1.2, 2.2, 3.5, 8.0)
+_OUTER_NODES = 4
+_INNER_NODES, _FEW_INNER_NODES, _MUCH_OVERLAP = 12, 8, 0.5
+_SOBOL_POINTS = 512
+_SHIFTS = 32
+_CHUNK = 2_000_000
+_ROWS_OF_THREE = 32
+
+
+Ranges = tuple[tuple[float, ...], tuple[float, ...]]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """True points x (N, D) with weights, what Z is summed over for their labels, and nodes for omega given z.
+
+    The nodes are uniform numbers (N, T, r) of their own for every point, or None for a product rule shared by all.
+    """
+
+    points: Floats
+    weights: Floats
+    fibres: Fibres
+    uniform: Floats | None
+
+    def inner(self, overlap: Floats) -> tuple[Floats, Floats]:
+        """Nodes (N or 1, T, r) of N(0, I_r) and weights (T,)."""
+        rank = len(overlap)
+        if not overlap.any():
+            return np.zeros((1, 1, rank)), np.ones(1)
+        if self.uniform is not None:
+            return ndtri(self.uniform), np.full(self.uniform.shape[1], 1 / self.uniform.shape[1])
+        much = float(np.max(np.diag(overlap))) > _MUCH_OVERLAP
+        t, w = gauss_hermite(_INNER_NODES if much else _FEW_INNER_NODES)
+        nodes = np.stack([axis.ravel() for axis in np.meshgrid(*[t] * rank, indexing="ij")], axis=1)
+        return nodes[None], np.prod(np.meshgrid(*[w] * rank, indexing="ij"), axis=0).ravel()
+
+
+class Continuous:
+    """F and H of a target whose label has a density (perhaps with atoms besides), or noise."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = noise_inside(target) if target.noise > 0 else target
+        self._samples: dict[tuple[Ranges, tuple[int, ...]], Sample] = {}
+
+    def at(self, overlap: Floats) -> Told:
+        """F and H at Q (r, r)."""
+        values, vectors = np.linalg.eigh(np.eye(self.target.rank) - overlap)
+        wide = np.maximum(values, _FINEST[-1] ** 2)
+        if np.all(wide == values):
+            return self._resolved(overlap)
+        told = self._resolved(np.eye(len(overlap)) - _from(vectors, wide))
+        if self.target.hidden:
+            return told
+        # dH = 1/2 Tr(F dQ) with V^{1/2} F V^{1/2} frozen.
+        shares = wide * np.einsum("ia,ij,ja->a", vectors, told.information, vectors)
+        scale = _from(vectors, np.sqrt(wide / values))
+        return Told(scale @ told.information @ scale, told.entropy + 0.5 * float(shares @ np.log(wide / values)))
+
+    def _resolved(self, overlap: Floats) -> Told:
+        """F and H where no deviation of V is below the finest range."""
+        rank = self.target.rank
+        covariance = np.eye(rank) - overlap
+        group = fold(self.target, overlap)
+        sample = self._sample(_ranges(covariance), group)
+        z = sample.points[:, :rank]
+        values, vectors = np.linalg.eigh(overlap)
+        root = _from(vectors, np.sqrt(np.clip(values * (1 - values), 0, None)))
+        inner, inner_weights = sample.inner(overlap)
+        information, entropy = np.zeros((rank, rank)), 0.0
+        size = inner.shape[1] * sample.fibres.base.shape[1]
+        for rows in np.array_split(np.arange(len(z)), max(1, len(z) * size // _CHUNK)):
+            steps = inner[rows] if len(inner) > 1 else inner
+            omega = (z[rows] @ overlap)[:, None, :] + steps @ root
+            log_z, gradient = scores(sample.fibres.rows(rows), omega, covariance)
+            weight = sample.weights[rows][:, None] * inner_weights
+            information += np.einsum("nt,nti,ntj->ij", weight, gradient, gradient, optimize=True)
+            entropy += float(np.sum(weight * log_z))
+        return Told(group.average(information), entropy)
+
+    def _sample(self, ranges: Ranges, group: Fold) -> Sample:
+        key = (ranges, group.halved)
+        if key not in self._samples:
+            dimension = self.target.rank + self.target.hidden
+            self._samples[key] = _sobol(self.target, ranges) if dimension > 2 else _panels(self.target, ranges, group)
+        return self._samples[key]
+
+
+def _from(vectors: Floats, values: Floats) -> Floats:
+    return (vectors * values) @ vectors.T
+
+
+def _ranges(covariance: Floats) -> Ranges:
+    """For each direction the range of its deviation, and the range that its nodes have to resolve.
+
+    Both are the same for a diagonal V; otherwise nodes resolve the smallest deviation in any direction.
+    """
+    deviations = np.sqrt(np.diag(covariance))
+    reach = tuple(next((size for size in _FINEST if one >= size), _FINEST[-1]) for one in deviations)
+    if np.allclose(covariance, np.diag(np.diag(covariance)), atol=1e-9):
+        return reach, reach
+    least = float(np.sqrt(np.linalg.eigvalsh(covariance)[0]))
+    finest = next((size for size in _FINEST if least >= size), _FINEST[-1])
+    return reach, (finest,) * len(reach)
+
+
+def _grading(target: Target, ranges: Ranges, widest: float, nodes: int, scan: int) -> Grading:
+    """Windows of nine deviations of V; the noise variables as far as they go, no finer than the finest direction."""
+    reach, finest = ranges
+    windows = tuple(_REACH if size == _FINEST[0] else min(_REACH, _DEVIATIONS * _RANGE * size) for size in reach)
+    hidden = target.hidden
+    return Grading(finest + (min(finest),) * hidden, widest, windows + (_REACH,) * hidden, nodes, scan)
+
+
+def _mirrors(target: Target, ranges: Ranges) -> Fold:
+    """The reflections whose images of a window overlap with it: those of the widest range."""
+    narrow = [axis for axis, size in enumerate(ranges[0]) if size < _FINEST[0]]
+    return invariances(target).fixing(narrow)
+
+
+def _panels(target: Target, ranges: Ranges, group: Fold) -> Sample:
+    """Nodes on panels: one or two fields."""
+    view = View(target)
+    centre = np.zeros((1, view.dimension))
+    lines = lines_through(centre)
+    for axis, size in enumerate(ranges[1] + (_FINEST[0],) * target.hidden):
+        margins = (0.25 * size, 1.5 * size) if size == _FINEST[0] else (size, 4 * size)
+        lines = extend(lines, view, centre, np.eye(view.dimension), _OUTER_NODES, 20, margins, _PANELS)
+        if axis in group.halved:
+            lines = lines.chosen(lines.t[:, axis] > 0, 2.0)
+    lines = lines.chosen(lines.weights > 1e-11, 1.0)
+    fibres = level_set_around(target, lines.t, _grading(target, ranges, 1.0, 4, 61), _mirrors(target, ranges))
+    return Sample(lines.t, lines.weights / lines.weights.sum(), fibres, None)
+
+
+def _sobol(target: Target, ranges: Ranges) -> Sample:
+    """Scrambled Sobol points for x and, shifted along a lattice, for omega given z: three fields or more."""
+    rank, dimension = target.rank, target.rank + target.hidden
+    uniform = qmc.Sobol(dimension + rank, seed=20_240_915).random(_SOBOL_POINTS)
+    points = ndtri(uniform[:, :dimension])
+    lattice = np.outer(np.arange(_SHIFTS), np.array([1, 7, 11, 13])[:rank]) / _SHIFTS
+    shifted = np.clip((uniform[:, None, dimension:] + lattice) % 1.0, 1e-9, 1 - 1e-9)
+    grading, mirrors = _grading(target, ranges, 2.0, 3, 41), _mirrors(target, ranges)
+    rows = np.array_split(points, _SOBOL_POINTS // _ROWS_OF_THREE)
+    fibres = together([level_set_around(target, some, grading, mirrors) for some in rows])
+    return Sample(points, np.full(_SOBOL_POINTS, 1 / _SOBOL_POINTS), fibres, shifted)

@@ -1,0 +1,155 @@
+"""The level set through a point, with nodes crowded around it: what decides about that point's label at any V.
+
+For labels with a density, state evolution averages over true fields x = (z, noise) first. The label y = g(x) is then
+given, the level set {g = y} does not depend on the overlap, and omega lies within a few sqrt(V) of z: lines are laid at
+distances from z that grow geometrically, so that one set of nodes serves all V down to a chosen one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from featlab.analysis.label_law import label_law
+from featlab.analysis.level_sets import Fibres, Lines, level_sets, padded, roots, segments
+from featlab.analysis.pieces import monotone_pieces
+from featlab.gaussian.hermite import Floats, Integers
+from featlab.gaussian.quadrature import legendre, static_breaks
+from featlab.targets import Target
+from featlab.theory.bayes.symmetry import Fold
+
+_REACH = 7.0
+_NEGLIGIBLE = -60.0  # the logarithm of a weight under the prior that plays no part
+
+
+@dataclass(frozen=True)
+class Grading:
+    """How far from z lines are laid: on panels with edges at `finest` times powers of 2, at most `widest` wide.
+
+    Attributes:
+        finest: for each field the innermost panel, about the smallest deviation of V to be resolved.
+        reach: for each field, how far from z points still matter.
+        nodes: Gauss nodes on each panel.
+        scan: at how many places a line is looked at.
+    """
+
+    finest: tuple[float, ...]
+    widest: float
+    reach: tuple[float, ...]
+    nodes: int
+    scan: int
+
+    def edges(self, axis: int) -> Floats:
+        """Distances at which panels end, in both directions."""
+        distances = [0.0, self.finest[axis]]
+        while distances[-1] < self.reach[axis]:
+            distances.append(min(2 * distances[-1], distances[-1] + self.widest))
+        return np.concatenate([-np.array(distances[:0:-1]), distances])
+
+
+def noise_inside(target: Target) -> Target:
+    """The same target with its label noise as one more noise variable in the link: y = g(h, xi) + sqrt(noise) xi'."""
+    deviation = float(np.sqrt(target.noise))
+
+    def link(fields: Floats) -> Floats:
+        return target.link(fields[..., :-1]) + deviation * fields[..., -1]
+
+    kinks = tuple(
+        replace(kink, function=lambda fields, surface=kink.function: surface(fields[..., :-1])) for kink in target.kinks
+    )
+    return replace(
+        target,
+        hidden=target.hidden + 1,
+        noise=0.0,
+        kinks=kinks,
+        tree=None,
+        numpy_function=link,
+        source=("label noise inside the link", target),
+    )
+
+
+def level_set_around(target: Target, points: Floats, grading: Grading, mirrors: Fold | None = None) -> Fibres:
+    """What Z(g(x), omega, V) is summed over, for every point x of (N, D): one row each.
+
+    Args:
+        mirrors: reflections that leave the link alone. Nodes are then laid where the halved axes are positive, and
+            reflected: the sum is as symmetric as the level set, so that what vanishes by symmetry is not just small.
+    """
+    law, rank = label_law(target), target.rank
+    labels = target.link(points)
+    atom = law.atom_of(labels)
+    halved = list(mirrors.halved) if mirrors else []
+    if mirrors:
+        points = np.column_stack([mirrors.representative(points[:, :rank]), points[:, rank:]])
+    along = level_sets(target, 1.0).segment_axis if law.atoms.size else 0
+    parts = []
+    for axis in range(points.shape[1]):
+        owner, lines = _lines_near(target, points, axis, grading, halved)
+        pieces, of_piece = lines.pieces, owner[lines.pieces.line]
+        wanted = labels[of_piece]
+        low, high = np.minimum(pieces.first, pieces.last), np.maximum(pieces.first, pieces.last)
+        piece = np.nonzero((low < wanted) & (wanted < high) & (pieces.atom < 0) & (atom[of_piece] < 0))[0]
+        base, log_weight = roots(target, lines, piece, wanted[piece])
+        seen = (log_weight - 0.5 * np.sum(base**2, axis=1) > _NEGLIGIBLE) & np.all(base[:, halved] > 0, axis=1)
+        nowhere = np.zeros(int(seen.sum()))
+        parts.append((of_piece[piece][seen], base[seen], nowhere, nowhere, log_weight[seen]))
+        if axis == along:
+            piece = np.nonzero((pieces.atom >= 0) & (pieces.atom == atom[of_piece]))[0]
+            base, start, end, log_weight = segments(target, lines, piece)
+            if along in halved:
+                start, end = np.maximum(start, 0.0), np.maximum(end, 0.0)
+            seen = (start < end) | (along >= rank)
+            parts.append((of_piece[piece][seen], base[seen], start[seen], end[seen], log_weight[seen]))
+    owners, bases, starts, ends, log_weights = zip(*parts, strict=True)
+    owner, base, start, end, log_weight = map(np.concatenate, (owners, bases, starts, ends, log_weights))
+    if mirrors:
+        flips = np.repeat(mirrors.signs[:, min(along, rank - 1)], len(owner))
+        base = np.concatenate([base * signs for signs in mirrors.signs])
+        images = len(mirrors.signs)
+        owner, log_weight = np.tile(owner, images), np.tile(log_weight, images)
+        start, end = np.tile(start, images), np.tile(end, images)
+        start, end = np.where(flips > 0, start, -end), np.where(flips > 0, end, -start)
+    return padded(owner, len(points), np.eye(rank)[min(along, rank - 1)], base, start, end, log_weight)
+
+
+def _lines_near(
+    target: Target, points: Floats, axis: int, grading: Grading, halved: list[int]
+) -> tuple[Integers, Lines]:
+    """Lines along an axis around every point, and whose they are."""
+    count, dimension = points.shape
+    owner, places, weights = np.arange(count), np.zeros((count, 0)), np.ones(count)
+    for other in range(dimension):
+        if other == axis:
+            places = np.column_stack([places, np.zeros(len(places))])
+            continue
+        x, w = _places(target, points[:, other], other, grading, 0.0 if other in halved else -_REACH)
+        width = x.shape[1]
+        places = np.column_stack([np.repeat(places, width, axis=0), x[owner].ravel()])
+        weights = np.repeat(weights, width) * w[owner].ravel()
+        owner = np.repeat(owner, width)
+        kept = weights > 0
+        owner, places, weights = owner[kept], places[kept], weights[kept]
+    reach = grading.reach[axis]
+    scan = np.linspace(-reach, reach, grading.scan)
+    centres = points[owner, axis] if reach < _REACH else np.zeros(len(owner))
+    pieces = monotone_pieces(target, label_law(target), places, axis, scan, centres)
+    return owner, Lines(axis, places, weights, pieces)
+
+
+def _places(target: Target, centres: Floats, axis: int, grading: Grading, least: float) -> tuple[Floats, Floats]:
+    """Positions on an axis around every centre, not below `least`, and weights (N, P): panels cut at the kinks."""
+    breaks = [0.0, *static_breaks(target.kinks, axis, target.rank + target.hidden)]
+    graded = centres[:, None] + grading.edges(axis)
+    low, high = np.maximum(graded[:, :1], least), np.minimum(graded[:, -1:], _REACH)
+    # Level sets bend where a coordinate vanishes (h1 h2 = y) as they do around kinks: crowd nodes there too.
+    crowded = [b + step for b in breaks for step in (-0.3, -0.1, 0.0, 0.1, 0.3)]
+    fixed = np.tile(np.array(crowded), (len(centres), 1))
+    edges = np.sort(np.clip(np.column_stack([graded, fixed]), low, high), axis=1)
+    t, w = legendre(grading.nodes)
+    half = 0.5 * np.diff(edges, axis=1)[:, :, None]
+    x = (0.5 * (edges[:, 1:] + edges[:, :-1])[:, :, None] + half * t).reshape(len(centres), -1)
+    weights = (half * w).reshape(len(centres), -1)
+    if axis >= target.rank:
+        weights = weights * np.exp(-0.5 * x**2) / np.sqrt(2 * np.pi)
+    return x, np.where(weights > 1e-12, weights, 0.0)

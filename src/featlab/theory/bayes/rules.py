@@ -1,0 +1,174 @@
+"""Quadrature around many centres at once: rules for z ~ N(centre, L L^T), every line cut where it crosses a kink.
+
+State evolution asks for averages over the field omega that message passing knows, and for each omega over the true
+field z ~ N(omega, V). Both are nested rules of `gaussian.quadrature` in coordinates t with z = centre + L t and L lower
+triangular: a surface that depends on the first i coordinates of z depends on the first i of t, so that axis i can be
+cut where it crosses one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featlab.gaussian.hermite import Floats, Integers
+from featlab.gaussian.quadrature import legendre, pad_by_line, roots_on_lines, static_breaks
+from featlab.targets import Target
+
+REACH = 8.0  # the mass beyond is 1e-15
+_SCAN = np.linspace(-REACH, REACH, 49)
+FINE_PANELS = (-REACH, -4.0, -2.2, -1.0, 0.0, 1.0, 2.2, 4.0, REACH)
+COARSE_PANELS = (-REACH, -2.5, 0.0, 2.5, REACH)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A kink: the last coordinate that it depends on, and its places there if it depends on no other."""
+
+    last: int
+    static: tuple[float, ...] | None
+    function: Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A target's fields with the kinks of the link sorted by the last axis that they depend on."""
+
+    target: Target
+
+    @property
+    def dimension(self) -> int:
+        return self.target.rank + self.target.hidden
+
+    @cached_property
+    def cuts(self) -> tuple[Cut, ...]:
+        found = []
+        for kink in self.target.kinks:
+            alone = len(kink.variables) == 1
+            static = tuple(static_breaks([kink], kink.variables[0], self.dimension)) if alone else None
+            found.append(Cut(max(kink.variables), static, kink.function))
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Partial points: row i belongs to centre `owner[i]`, has coordinates t[i] and weight weights[i]."""
+
+    owner: Integers
+    t: Floats
+    weights: Floats
+
+    def chosen(self, rows: NDArray[np.bool_], factor: float) -> Lines:
+        """Some of the rows, their weights multiplied."""
+        return Lines(self.owner[rows], self.t[rows], factor * self.weights[rows])
+
+
+def lines_through(centres: Floats) -> Lines:
+    """One empty row for each centre."""
+    count = len(centres)
+    return Lines(np.arange(count), np.zeros((count, 0)), np.ones(count))
+
+
+def extend(
+    lines: Lines,
+    view: View,
+    centres: Floats,
+    factor: Floats,
+    nodes: int,
+    smooth_nodes: int,
+    margins: Sequence[float] | None = (),
+    panels: Sequence[float] = FINE_PANELS,
+) -> Lines:
+    """One more coordinate for every row: Gauss-Hermite where no kink is crossed, else panels cut at the crossings.
+
+    Args:
+        centres: (O, D); factor: (D, D) lower triangular, z = centre + factor t.
+        nodes: on each panel; smooth_nodes: of the Gauss-Hermite rule.
+        margins: cuts at these distances on either side of each crossing and of 0, for integrands that vary fast there;
+            None for an integrand that is smooth across the kinks.
+        panels: edges that are always there.
+    """
+    axis = lines.t.shape[1]
+    if factor[axis, axis] == 0:
+        return Lines(lines.owner, np.column_stack([lines.t, np.zeros(len(lines.t))]), lines.weights)
+    crossings = crossing_places(lines, view, centres, factor) if margins is not None else np.zeros((len(lines.t), 0))
+    if crossings.shape[1] == 0 and not margins:
+        x, w = gauss_hermite(smooth_nodes)
+        rows = np.repeat(np.arange(len(lines.t)), x.size)
+        return Lines(
+            lines.owner[rows],
+            np.column_stack([lines.t[rows], np.tile(x, len(lines.t))]),
+            np.outer(lines.weights, w).ravel(),
+        )
+    cuts = [np.broadcast_to(np.array(panels), (len(lines.t), len(panels)))]
+    around = [crossings, np.zeros((len(lines.t), 1))]
+    cuts += [places + sign * margin for places in around for margin in margins or () for sign in (1, -1)]
+    edges = np.sort(np.clip(np.concatenate([*cuts, crossings], axis=1), -REACH, REACH), axis=1)
+    t, w = legendre(nodes)
+    half = 0.5 * np.diff(edges, axis=1)[:, :, None]
+    x = 0.5 * (edges[:, 1:] + edges[:, :-1])[:, :, None] + half * t
+    weight = half * w * np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi)
+    row, panel, node = np.nonzero(np.broadcast_to(half > 1e-12, x.shape))
+    return Lines(
+        lines.owner[row],
+        np.column_stack([lines.t[row], x[row, panel, node]]),
+        lines.weights[row] * weight[row, panel, node],
+    )
+
+
+def crossing_places(lines: Lines, view: View, centres: Floats, factor: Floats) -> Floats:
+    """Where the next coordinate of every row crosses a kink: (rows, most), filled up with REACH."""
+    count, axis = lines.t.shape
+    offset = centres[lines.owner, axis] + lines.t @ factor[axis, :axis]
+    found = [np.zeros((count, 0))]
+    for cut in view.cuts:
+        if cut.last != axis:
+            continue
+        if cut.static is not None:
+            found += [((place - offset) / factor[axis, axis])[:, None] for place in cut.static]
+            continue
+        known = centres[lines.owner, :axis] + lines.t @ factor[:axis, :axis].T
+
+        def values(row: Integers, position: Floats, cut: Cut = cut, known: Floats = known) -> Floats:
+            points = np.zeros((row.size, centres.shape[1]))
+            points[:, :axis], points[:, axis] = known[row], offset[row] + factor[axis, axis] * position
+            return cut.function(points)
+
+        found.append(pad_by_line(*roots_on_lines(values, count, _SCAN + 1e-7), count, REACH))
+    places = np.concatenate(found, axis=1)
+    return np.where(np.abs(places) < REACH, places, REACH)
+
+
+@lru_cache(maxsize=1)
+def trapezoid() -> tuple[Floats, Floats]:
+    """Equally spaced nodes for N(0, 1): the error is exp(-2 pi a / 0.3) for a function with poles at distance a.
+
+    A Gauss-Hermite rule with as many nodes is coarser in the middle, where a softmax turns.
+    """
+    x: Floats = 0.3 * np.arange(-25.0, 26.0)
+    w: Floats = np.exp(-0.5 * x * x)
+    return x, w / w.sum()
+
+
+@lru_cache(maxsize=64)
+def gauss_hermite(nodes: int) -> tuple[Floats, Floats]:
+    """Nodes and weights of the Gauss rule for N(0, 1)."""
+    x, w = np.polynomial.hermite_e.hermegauss(nodes)
+    return x, w / w.sum()
+
+
+def triangular_root(matrix: Floats) -> Floats:
+    """Lower triangular L with L L^T = matrix for a positive semidefinite matrix; zero columns where it is singular."""
+    size = len(matrix)
+    factor = np.zeros((size, size))
+    for i in range(size):
+        pivot = matrix[i, i] - factor[i, :i] @ factor[i, :i]
+        if pivot <= 1e-13 * max(1.0, matrix[i, i]):
+            continue
+        factor[i, i] = np.sqrt(pivot)
+        factor[i + 1 :, i] = (matrix[i + 1 :, i] - factor[i + 1 :, :i] @ factor[i, :i]) / factor[i, i]
+    return factor
