@@ -15,12 +15,12 @@ import xarray as xr
 
 import featlab
 from featlab.errors import InvalidParameter
-from featlab.learners import OnlineSgd, StepLaw, TwoLayer
+from featlab.learners import OnlineSgd, RandomFeatures, StepLaw, TwoLayer
 from featlab.results import START
 from featlab.theory import NoPrediction, predict
 from featlab.theory import door as theory_door
 from featlab.theory.question import Prediction, Question, Start
-from featlab.theory.starts import is_certain, simulated_starts, typical_start
+from featlab.theory.starts import is_certain, lawful_start, simulated_starts, typical_start
 
 LEARNER = OnlineSgd(StepLaw(0.5, 1))
 
@@ -146,7 +146,22 @@ def test_a_planted_start_is_that_of_a_large_simulation() -> None:
     ],
 )
 def test_certain_starts(student: TwoLayer, certain: bool) -> None:
-    assert is_certain(student) is certain
+    assert is_certain(LEARNER, student) is certain
+    assert is_certain(RandomFeatures(10), student)
+
+
+def test_wide_students_start_by_the_laws_of_their_layers() -> None:
+    """Quantiles instead of draws: moments of the laws to the accuracy of 1000 midpoints."""
+    student = TwoLayer(2000, paired=True, second_layer="gaussian", second_scale=3.0, biases="uniform", bias_scale=2.0)
+    start = lawful_start(student, 1, 100)
+    np.testing.assert_array_equal(start.second[:1000], -start.second[1000:])
+    np.testing.assert_array_equal(start.biases[:1000], start.biases[1000:])
+    assert np.mean(start.second**2) == pytest.approx(9.0)
+    assert np.mean(start.second[:1000] ** 4) == pytest.approx(3 * 81, rel=0.03)
+    assert np.mean(start.biases**2) == pytest.approx(4 / 3, rel=1e-5)
+    other = lawful_start(TwoLayer(10, second_layer="signs", biases="gaussian"), 1, 100)
+    np.testing.assert_array_equal(np.sort(other.second), [-1] * 5 + [1] * 5)
+    assert np.mean(other.biases) == pytest.approx(0.0, abs=1e-12)
 
 
 def test_refusals_say_what_to_ask_instead() -> None:

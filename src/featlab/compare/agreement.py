@@ -180,7 +180,7 @@ def _judge(
         return Agreement.CANNOT_TELL, f"there is no point at which both have a value and an error: {why}.{gaps}"
     if worst.margin > 1:
         return Agreement.DISAGREES, f"{_point(worst)}, where at most {worst.allowed_z:.1f} are allowed.{gaps}"
-    within = f"largest |z| {worst.largest_z:.1f} where {worst.allowed_z:.1f} is allowed, at {points} points"
+    within = f"largest |z| {worst.largest_z:.1f} where {worst.allowed_z:.1f} is allowed, at {points} point{'s' if points > 1 else ''}"
     if resolution > WRONG_BY:
         error = f"{resolution:.0%}" if np.isfinite(resolution) else "any factor"
         return Agreement.CANNOT_TELL, (

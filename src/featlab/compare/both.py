@@ -51,13 +51,13 @@ def predict_and_simulate(
 
     Args: as for `featlab.predict`, `featlab.simulate` and `featlab.compare`.
     """
-    certain = is_certain(TwoLayer() if student is None else student)
+    certain = is_certain(learner, TwoLayer() if student is None else student)
     sizes: dict[str, Any] = {"dim": dim, "samples": samples, "times": times, "student": student}
     if certain:  # what cannot be predicted is refused before anything is simulated
         prediction = predict(target, learner, **sizes)
     elif times is not None:
         sizes["times"] = sorted({0.0, *map(float, times)})
-    observed = (*DEFAULT, *(name for name in START if name not in DEFAULT))
+    observed = DEFAULT if certain else (*DEFAULT, *(name for name in START if name not in DEFAULT))
     run = simulate(target, learner, **sizes, seeds=seeds, key=key, design=design, observe=observed, progress=progress)
     if not certain:
         prediction = predict(target, learner, **sizes, start=run)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _STYLES = {"agrees": "bold green", "disagrees": "bold red", "cannot tell": "bold yellow"}
 _MOST_CURVES = 4
-_MOST_COMPARED = 2  # curves of a quantity whose theory, simulation and z fit side by side
+_MOST_COMPARED = 2
 _SHOWN = ("overlap", "cosine", "subspace", "risk")
 
 
@@ -41,7 +41,7 @@ def comparison_text(both: Both, learner: Any, student: Any) -> Group:
     hidden = [name for name, laid in comparison.quantities.items() if len(list(curves(laid.theory))) > _MOST_COMPARED]
     if hidden:
         notes.append(f"Of {' and '.join(hidden)} the {_MOST_COMPARED} curves furthest apart are shown; --json has all.")
-    tables = [_comparison_table(laid) for laid in comparison.quantities.values()]
+    tables = [table for laid in comparison.quantities.values() for table in _comparison_tables(laid)]
     return Group(heading, *tables, Text(), verdict, *(Text(note, style="dim") for note in notes))
 
 
@@ -81,23 +81,20 @@ def _describe(heading: Text, learner: Any, student: Any) -> None:
             heading.append(f"\n  {name:<7}  {brief(description)}", style="not bold")
 
 
-def _comparison_table(laid: Laid) -> Padding:
-    """Rows are times; for each curve theory, simulation with its error, and z."""
+def _comparison_tables(laid: Laid) -> Iterator[Padding]:
+    """For each curve a table over time: theory, simulation with its error, z."""
     axis = along(laid.theory)
-    table = _new_table("step" if axis == "time" and _stepwise(laid.simulation) else axis)
-    shown = _most_telling(laid)
-    for curve in shown:
+    for curve in _most_telling(laid):
+        table = _new_table("step" if axis == "time" and _stepwise(laid.simulation) else axis)
         name = laid.name if curve.label == laid.name else f"{laid.name} {curve.label}"
         for column in (f"|{name}|" if laid.signless else name, "simulation", "z"):
             table.add_column(column, justify="right", no_wrap=True)
-    for index in shown_times(laid.theory.sizes[axis]):
-        row = [f"{laid.theory[axis].values[index]:.4g}"]
-        for curve in shown:
-            place = {axis: index, **curve.place}
-            numbers = (float(part.isel(place)) for part in (laid.theory, laid.simulation, laid.error, laid.z))
-            row += _cells(*numbers, decimals=_decimals(laid.error.isel(curve.place).values))
-        table.add_row(*row)
-    return Padding(table, (1, 0, 0, 0))
+        parts = [part.isel(curve.place).values for part in (laid.theory, laid.simulation, laid.error, laid.z)]
+        decimals = _decimals(parts[2])
+        for index in shown_times(laid.theory.sizes[axis]):
+            place = f"{laid.theory[axis].values[index]:.4g}"
+            table.add_row(place, *_cells(*(float(part[index]) for part in parts), decimals=decimals))
+        yield Padding(table, (1, 0, 0, 0))
 
 
 def _most_telling(laid: Laid) -> list[Curve]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,14 @@ import featlab
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
 from featlab.learners.checks import positive_integer
+from featlab.learners.readout import Readout
 from featlab.learners.schedule import schedule
 from featlab.learners.students import TwoLayer
 from featlab.results import QUANTITIES
 from featlab.targets import Isotropic, Target
 from featlab.targets import target as make_target
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
-from featlab.theory.starts import simulated_starts, typical_start
+from featlab.theory.starts import lawful_start, simulated_starts, typical_start
 
 Predictor = Callable[[Question, Start], Prediction]
 
@@ -28,6 +29,8 @@ _PREDICTORS: dict[str, tuple[str, str]] = {
     "OnlineSgd": ("online", "predict_online"),
     "Extragradient": ("online", "predict_online"),
     "ReusedBatch": ("reuse", "predict_reuse"),
+    "GiantSteps": ("giant_overlaps", "predict_giant"),
+    "Readout": ("giant_readout", "predict_readout"),
 }
 
 
@@ -67,11 +70,20 @@ def predict(
         raise InvalidParameter("dim", dim, f"at least {of.rank}, the number of the target's directions")
     plan = schedule(learner, int(dim), samples, times)
     question = Question(of, learner, network, int(dim), samples, np.array(plan.steps, dtype=np.int64))
-    starts: dict[int | None, Start] = {None: typical_start(network, of.rank, int(dim))} if start is None else {}
-    if start is not None:
-        starts.update(simulated_starts(start, network.width, of.rank))
+    starts = dict(_starts(question, start))
     answers = {seed: predictor(question, one) for seed, one in starts.items()}
     return _dataset(question, answers, plan.unit).assign_attrs(_provenance(question, answers))
+
+
+def _starts(question: Question, start: xr.Dataset | None) -> Iterator[tuple[int | None, Start]]:
+    """(None, the described start), or (seed, its start) for every simulated seed."""
+    student, rank = question.student, question.target.rank
+    if start is not None:
+        yield from simulated_starts(start, student.width, rank)
+    elif isinstance(question.learner, Readout):
+        yield None, lawful_start(student, rank, question.dim)
+    else:
+        yield None, typical_start(student, rank, question.dim)
 
 
 def _predictor(learner: Any) -> Predictor:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.stats
 
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
+from featlab.learners.readout import Readout
 from featlab.learners.students import TwoLayer
 from featlab.results import START
 from featlab.theory.question import NoPrediction, Start
@@ -64,8 +67,37 @@ def simulated_starts(run: xr.Dataset, width: int, rank: int) -> Iterator[tuple[i
         yield int(seed), Start(*parts)
 
 
-def is_certain(student: TwoLayer) -> bool:
-    """Whether the start has the same order parameters for every seed, up to a vanishing part."""
+def lawful_start(student: TwoLayer, rank: int, dim: int) -> Start:
+    """The typical start of a student so wide that only the laws of its second layer and biases matter.
+
+    Random ones are replaced by the quantiles of their laws; a second layer has the mean square of its law exactly.
+    """
+    certain = replace(
+        student,
+        second_layer=student.second_layer if student.second_layer in _CERTAIN else "ones",
+        biases=0.0 if isinstance(student.biases, str) else student.biases,
+    )
+    start = typical_start(certain, rank, dim)
+    levels = (np.arange(student.distinct) + 0.5) / student.distinct
+    second, biases = start.second[: student.distinct], start.biases[: student.distinct]
+    if student.second_layer == "signs":
+        second = student.second_scale * np.where(levels < 0.5, -1.0, 1.0)
+    elif student.second_layer == "gaussian":
+        quantiles = scipy.stats.norm.ppf(levels)
+        second = student.second_scale * quantiles / np.sqrt(np.mean(quantiles**2))
+    if student.biases == "gaussian":
+        biases = student.bias_scale * scipy.stats.norm.ppf(levels)
+    elif student.biases == "uniform":
+        biases = student.bias_scale * (2 * levels - 1)
+    if student.paired:
+        second, biases = np.concatenate([second, -second]), np.tile(biases, 2)
+    return replace(start, second=second, biases=biases)
+
+
+def is_certain(learner: Any, student: TwoLayer) -> bool:
+    """Whether a prediction needs no more of the start than the student's description, up to a vanishing part."""
+    if isinstance(learner, Readout):
+        return True
     certain_weights = student.start in ("orthogonal", "planted")
     return certain_weights and student.second_layer in _CERTAIN and not isinstance(student.biases, str)
 
