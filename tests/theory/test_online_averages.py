@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,8 @@ from featlab.targets import target
 from featlab.theory.online_averages import Averages, Descent
 from featlab.theory.online_cuts import triangular_root
 from featlab.theory.online_labels import label_points
-from featlab.theory.online_rules import averages, polynomial_degree, sobol_normals
+from featlab.theory.online_pairs import pair_terms
+from featlab.theory.online_rules import _pairs, averages, polynomial_degree, sobol_normals
 
 NAMES = ("drive", "pull", "noise", "risk")
 
@@ -69,12 +72,15 @@ def deviation(found: Averages, plain) -> float:
         ("He2(h1)", 0.3, "tanh", "squared", 0.4, 1),
         ("He3(h1)", 0.0, "relu", "squared", 0.3, 1),
         ("He2(h1)", 0.0, "relu", "correlation", -0.4, 2),
+        ("tanh(h1)", 0.2, "tanh", "squared", 0.0, 5),
+        ("tanh(h1) + h2", 0.2, "relu", "correlation", 0.4, 3),
+        ("tanh(h1) + h2", 0.2, "tanh", "squared", 0.4, 6),
         ("He2(h1) + h2", 0.0, "He2", "squared", 0.1, 2),
     ],
 )
 def test_every_rule_agrees_with_plain_sampling(text, noise, name, loss, reach, width):
-    """Within 5 standard errors in every entry; a second layer 20% larger is rejected. The sampled rule of four neurons
-    has an error of its own, which it states by a second version."""
+    """Within 5 standard errors in every entry; a second layer 20% larger is rejected. Sampled averages of three neurons
+    or more have an error of their own, which they state by a second version."""
     goal = target(text, noise=noise)
     second, biases = np.linspace(1.0, -0.7, width), np.linspace(0.2, -0.4, width)
     overlap, gram = order_parameters(width, goal.rank)
@@ -189,3 +195,32 @@ def test_triangular_roots():
     root = triangular_root(rows @ rows.T)
     np.testing.assert_allclose(root @ root.T, rows @ rows.T, atol=1e-12)
     assert np.count_nonzero(np.diag(root) > 1e-6) == 2
+
+
+def test_pairs_equal_the_product_rule():
+    """Three tanh neurons, both losses: drive, pull and risk to 1e-4 (the product rule's own error at 22 nodes an axis);
+    and to the digits of the sampled noise. A bias 20% larger is rejected."""
+    goal, second, biases = target("tanh(h1)", noise=0.1), np.array([1.0, -0.5, 0.7]), np.array([0.2, -0.3, 0.4])
+    overlap, gram = order_parameters(3, 1)
+    for loss in ("squared", "correlation"):
+        descent = Descent(activation("tanh"), second, biases, loss)
+        product = averages(goal, descent)
+        assert product.words == "quadrature"
+        pairs = _pairs(goal, descent, 2**18, 1, 1.0)(overlap, gram)
+        moved = _pairs(goal, replace(descent, biases=1.2 * biases), 2**18, 1, 1.0)(overlap, gram)
+        best = product.best(overlap, gram)
+        for name in ("drive", "pull", "risk"):
+            np.testing.assert_allclose(getattr(pairs, name), getattr(best, name), atol=1e-4)
+            assert not np.allclose(getattr(moved, name), getattr(best, name), atol=1e-4)
+        np.testing.assert_allclose(pairs.noise, best.noise, atol=0.01 * np.max(best.noise))
+
+
+def test_pair_terms_of_relu_are_arc_cosine_kernels():
+    """E[relu relu] for norms 1 and 2 and a correlation: |w1| |w2| times the kernel; a copy of a neuron included."""
+    rows = np.array([[1.0, 0.0], [1.2, 1.6], [1.0, 0.0]])
+    gram = rows @ rows.T
+    norms = np.sqrt(np.diag(gram))
+    descent = Descent(activation("relu"), np.ones(3), np.zeros(3), "squared")
+    scale = np.outer(norms, norms)
+    expected = scale * activation("relu").kernel(np.minimum(gram / scale, 1.0))
+    np.testing.assert_allclose(pair_terms(descent, gram, 12).product, expected, rtol=1e-5)

@@ -24,21 +24,20 @@ from featlab.theory.online_labels import Labels, from_rule, label_axes, label_po
 _FIXED = (-REACH, -2.5, 2.5, REACH)
 _LINE_NODES = {1: 16, 2: 8}
 _MOST_LABEL_NODES = 24
-_POINTS = 2**18
 _LINE_PIECES, _SURFACE_PIECES = 4, 5  # of a line of z; of a label's axis that surfaces cross
 _LABEL_REACH = 12.0  # He4(h)^2 has died out there
-_SCAN = (
-    np.linspace(-REACH, REACH, 121) + 0.0123
-)  # off zero, where kinks like to lie: a zero on the scan hides a root beside it
+# Off zero, where kinks like to lie: a zero on the scan hides a root beside it.
+_SCAN = np.linspace(-REACH, REACH, 121) + 0.0123
 
 
 @dataclass(frozen=True, eq=False)
 class CutRule:
-    """The averages for one or two neurons; `scale` < 1 takes fewer nodes, to measure the error."""
+    """The averages for one or two neurons, with about so many `points`; `scale` < 1 takes fewer nodes on each line."""
 
     target: Target
     descent: Descent
-    scale: float
+    points: int
+    scale: float = 1.0
 
     def __call__(self, overlap: Floats, gram: Floats) -> Averages:
         root = triangular_root(gram - overlap @ overlap.T)
@@ -46,7 +45,7 @@ class CutRule:
         line, fields, weights = np.arange(len(labels.weights)), labels.directions @ overlap.T, labels.weights
         for axis in range(self.descent.width):
             crossings = self._crossings(axis, fields, root, labels.mean[line])
-            parent, x, w = _cut(crossings, max(4, int(self.scale * _LINE_NODES[self.descent.width])))
+            parent, x, w = cut_lines(crossings, max(4, int(self.scale * _LINE_NODES[self.descent.width])))
             line, weights = line[parent], weights[parent] * w
             fields = fields[parent] + x[:, None] * root[:, axis]
         samples = Samples(labels.directions[line], fields, labels.mean[line], labels.square[line], weights)
@@ -82,7 +81,7 @@ class CutRule:
         """As many as make, with two pieces an axis and the lines of z, a rule of the size that can be paid for."""
         line = _LINE_PIECES * _LINE_NODES[self.descent.width]
         pieces = 2**axes * (_SURFACE_PIECES / 2 if cut_at_zero else 1)
-        return min(_MOST_LABEL_NODES, int((_POINTS / line**self.descent.width / pieces) ** (1 / axes)))
+        return min(_MOST_LABEL_NODES, int((self.points / line**self.descent.width / pieces) ** (1 / axes)))
 
     def _refined_labels(self, overlap: Floats, spread: Floats) -> Labels:
         """The axis of h, cut at the target's kinks and refined where a field, known up to `spread`, meets a kink."""
@@ -119,7 +118,7 @@ def _graded(centre: float, scale: float) -> list[float]:
     return [centre, *(centre + steps), *(centre - steps)]
 
 
-def _cut(crossings: Floats, nodes: int) -> tuple[Integers, Floats, Floats]:
+def cut_lines(crossings: Floats, nodes: int) -> tuple[Integers, Floats, Floats]:
     """Gauss-Legendre points for N(0, 1) on each line, cut at its crossings: line numbers, positions, weights."""
     lines = len(crossings)
     inside = np.clip(crossings, -REACH, REACH)  # a cut beyond the reach becomes an empty piece

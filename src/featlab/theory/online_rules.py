@@ -1,13 +1,13 @@
 """How the averages of one-pass learning are computed: which points stand for the fields, and how accurate they are.
 
-The rule for the fields lambda = M h + L z is one of three.
+The points for h and the fields lambda = M h + L z are one of these.
 
     product  Gauss rules on every axis of z, the same for every h: exact for polynomials, spectrally accurate for smooth
              activations.
     cut      lines of z cut where a field meets a kink of the activation (one or two neurons).
-    sampled  for many neurons, a scrambled Sobol sequence in z, symmetrised and whitened, so that its odd moments vanish
-             and its second moments are exact. Times the rule for h it is still a product: without overlap (M = 0)
-             averages factorise as they must, and no spurious drift starts a search.
+    pairs    for many neurons, averages over one and over two of them (`online_pairs`); E[D_i D_j] is sampled.
+    sampled  a scrambled Sobol sequence in all variables, symmetrised and whitened, so that its odd moments vanish and
+             its second moments are exact: only for many neurons that make inner steps with the squared loss.
 
 The first is exact when activation and target are polynomials and the points can be afforded. All others come in two
 versions whose difference states the error: fewer nodes, or another scrambling.
@@ -15,7 +15,7 @@ versions whose difference states the error: fewer nodes, or another scrambling.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 from typing import Any
@@ -31,11 +31,14 @@ from featlab.targets import Target
 from featlab.theory.online_averages import Averages, AveragesOf, Descent, Samples, average
 from featlab.theory.online_cuts import CutRule
 from featlab.theory.online_labels import Labels, label_axes, label_points
+from featlab.theory.online_pairs import PairRule
 
 _POINTS = 2**18  # of one rule: some 20 ms an average
 _NUMBERS = 2**20  # points times neurons
-_FEWEST_NODES = 10  # on an axis of a smooth function; with fewer, sampling is better
-_LABEL_NODES = {1: 48, 2: 20}  # beside sampled fields
+_ENOUGH_NODES, _FEWEST_NODES = 20, 10  # on an axis of a smooth function; with fewer than 10, sampling is better
+_LABEL_NODES = {1: 40, 2: 24, 3: 12}  # for E[y^2]
+_FEWEST_POINTS = 2**12  # of the rule of a single neuron
+_NOISE_SHARE = 4  # of the points go into E[D_i D_j], which need not be as accurate as the drift
 _COARSER = 0.75
 _CUT_NEURONS = 2
 # One label axis and one neuron: enough pieces for eight digits. An inner step sharpens the label: He3(h) = 50 at h = 4.
@@ -55,27 +58,26 @@ class Accuracy:
     words: str
 
 
-def averages(target: Target, descent: Descent) -> Accuracy:
-    """The averages for a student that learns this target, by the most accurate rule that can be afforded."""
-    exact = _exact_nodes(target, descent)
+def averages(target: Target, descent: Descent, points: int = _POINTS) -> Accuracy:
+    """The averages for a student that learns this target, by the most accurate rule of about so many points."""
+    points = min(points, _NUMBERS // descent.width)
+    exact = _exact_nodes(target, descent, points)
     if exact is not None:
         return Accuracy(_product(target, descent, exact, ()), None, "exact (polynomials)")
     kinks = bool(descent.activation.kinks)
     if kinks and descent.width <= _CUT_NEURONS:
-        return Accuracy(
-            CutRule(target, descent, 1.0), CutRule(target, descent, _COARSER), "quadrature cut at the kinks"
-        )
-    per_axis = int(_points(descent) ** (1 / (label_axes(target, descent.reach != 0) + descent.width)))
-    if kinks or per_axis < _FEWEST_NODES:
-        return Accuracy(
-            _sampled(target, descent, 1), _sampled(target, descent, 2), "quadrature over h, Sobol points in z"
-        )
+        cut = CutRule(target, descent, points)
+        return Accuracy(cut, replace(cut, scale=_COARSER), "quadrature cut at the kinks")
+    per_axis = int(points ** (1 / (label_axes(target, descent.reach != 0) + descent.width)))
+    if kinks or per_axis < _ENOUGH_NODES:
+        if descent.width > 1 and (descent.loss == "correlation" or descent.reach == 0):
+            fine, coarse = (_pairs(target, descent, points, *version) for version in ((1, 1.0), (2, _COARSER)))
+            return Accuracy(fine, coarse, "quadrature over neurons and pairs, Sobol points for E[D_i D_j]")
+        if kinks or per_axis < _FEWEST_NODES:
+            first, second = (_sampled(target, descent, points, key) for key in (1, 2))
+            return Accuracy(first, second, "Sobol points")
     best, other = (_smooth(target, descent, per_axis, scale) for scale in (1.0, _COARSER))
     return Accuracy(best, other, "quadrature")
-
-
-def _points(descent: Descent) -> int:
-    return min(_POINTS, _NUMBERS // descent.width)
 
 
 def polynomial_degree(activation: Activation) -> int | None:
@@ -93,7 +95,7 @@ def field_degree(descent: Descent, degree: int, label_degree: int) -> int:
     return (degree - 1) * inner + (max(label_degree, degree * inner) if squared else label_degree)
 
 
-def _exact_nodes(target: Target, descent: Descent) -> tuple[int, int] | None:
+def _exact_nodes(target: Target, descent: Descent, most: int) -> tuple[int, int] | None:
     """Nodes on each axis of the label and of z that make every average exact, if there are such and not too many."""
     degree = polynomial_degree(descent.activation)
     if degree is None or target.degree is None:
@@ -101,7 +103,7 @@ def _exact_nodes(target: Target, descent: Descent) -> tuple[int, int] | None:
     top = max(target.degree, degree)
     label, field = (1 + max(top, field_degree(descent, degree, y)) for y in (target.degree, 0))
     points = float(label) ** label_axes(target, descent.reach != 0) * float(field) ** descent.width
-    return (label, field) if points <= _points(descent) and max(label, field) <= 64 else None
+    return (label, field) if points <= most and max(label, field) <= 64 else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,13 +158,42 @@ def _smooth(target: Target, descent: Descent, per_axis: int, scale: float) -> Pr
     return ProductRule(descent, labels, *_tensor(field_breaks, field_nodes, descent.width))
 
 
-def _sampled(target: Target, descent: Descent, key: int) -> ProductRule:
+def _pairs(target: Target, descent: Descent, points: int, key: int, scale: float) -> PairRule:
+    singles: list[AveragesOf] = []
+    for second, bias in zip(descent.second, descent.biases, strict=True):
+        one = replace(descent, second=np.array([second]), biases=np.array([bias]), loss="correlation")
+        rules = averages(target, one, max(_FEWEST_POINTS, points // descent.width))
+        singles.append(rules.best if scale == 1 or rules.other is None else rules.other)
+    labels = label_points(target, _LABEL_NODES[min(target.rank, 3)], (0.0,), False, False)
+    square = float(labels.weights @ labels.square)
+    return PairRule(descent, singles, _sampled(target, descent, points // _NOISE_SHARE, key), square, scale)
+
+
+@dataclass(frozen=True, eq=False)
+class SampledRule:
+    """Points of all variables at once, each with the same weight."""
+
+    descent: Descent
+    labels: Labels
+    normals: Floats  # z (n, p)
+
+    def __call__(self, overlap: Floats, gram: Floats) -> Averages:
+        labels, root = self.labels, symmetric_root(gram - overlap @ overlap.T)
+        fields = labels.directions @ overlap.T + self.normals @ root
+        return average(self.descent, Samples(labels.directions, fields, labels.mean, labels.square, labels.weights))
+
+
+def _sampled(target: Target, descent: Descent, points: int, key: int) -> SampledRule:
     raw = descent.reach != 0
-    nodes = _LABEL_NODES.get(label_axes(target, raw), 8) // 2
-    labels = label_points(target, nodes, (0.0,), raw, False)
-    count = max(_points(descent) // len(labels.weights), 8 * descent.width)
-    points = sobol_normals(descent.width, int(np.log2(count)), key)
-    return ProductRule(descent, labels, points, np.full(len(points), 1 / len(points)))
+    inside = target.rank + target.hidden
+    axes = inside + (raw and target.noise > 0)
+    normals = sobol_normals(axes + descent.width, int(np.log2(points)), key)
+    values = target.link(normals[:, :inside])
+    if axes > inside:
+        values = values + np.sqrt(target.noise) * normals[:, inside]
+    square = values**2 if raw else values**2 + target.noise
+    labels = Labels(normals[:, : target.rank], values, square, np.full(len(values), 1 / len(values)))
+    return SampledRule(descent, labels, normals[:, axes:])
 
 
 @lru_cache(maxsize=32)
