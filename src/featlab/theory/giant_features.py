@@ -23,7 +23,7 @@ spike.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +33,8 @@ from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import gauss_pieces, legendre
 from featlab.theory.giant_rows import EVEN, RowProfile
 from featlab.theory.spikes import GradientSpike, SlopeMoments, slope_moments
+
+Function = Callable[[Floats], Floats]
 
 NODES = 48
 _PIECE_NODES = 12
@@ -94,13 +96,13 @@ class Features:
         return float(self.neuron_weights @ squares @ self.node_weights)
 
 
-def smoothed(activation: Activation, shifts: Floats, scales: Floats) -> Floats:
-    """E[sigma], E[sigma z], E[sigma (z^2 - 1)] and E[sigma^2] at shift + scale z, z ~ N(0, 1): (4, *shape).
+def smoothed(function: Function, kinks: Sequence[float], shifts: Floats, scales: Floats) -> Floats:
+    """E[s], E[s z], E[s (z^2 - 1)] and E[s^2] of a function s at shift + scale z, z ~ N(0, 1): (4, *shape).
 
-    Each line is cut at the kinks of sigma and where its argument is zero.
+    Each line is cut at the kinks of s and where its argument is zero.
     """
     shifts, scales = np.broadcast_arrays(np.asarray(shifts, dtype=np.float64), np.asarray(scales, dtype=np.float64))
-    places = np.array(sorted({0.0, *activation.kinks}))
+    places = np.array(sorted({0.0, *kinks}))
     cuts = np.clip((places - shifts[..., None]) / scales[..., None], _EDGES[0], _EDGES[-1])
     fixed = np.broadcast_to(_EDGES, (*shifts.shape, _EDGES.size))
     edges = np.sort(np.concatenate([fixed, cuts], axis=-1), axis=-1)
@@ -108,9 +110,13 @@ def smoothed(activation: Activation, shifts: Floats, scales: Floats) -> Floats:
     half = 0.5 * np.diff(edges, axis=-1)[..., None]
     z = 0.5 * (edges[..., 1:] + edges[..., :-1])[..., None] + half * t
     density = half * w * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
-    values = activation.value(shifts[..., None, None] + scales[..., None, None] * z)
+    values = function(shifts[..., None, None] + scales[..., None, None] * z)
     moments = [values, values * z, values * (z * z - 1), values**2]
     return np.array([np.sum(density * moment, axis=(-2, -1)) for moment in moments])
+
+
+def _activated(activation: Activation, shifts: Floats, scales: Floats) -> Floats:
+    return smoothed(activation.value, activation.kinks, shifts, scales)
 
 
 def untrained_features(activation: Activation, neurons: Neurons, norm: float, *, varying_norm: bool) -> Features:
@@ -119,7 +125,7 @@ def untrained_features(activation: Activation, neurons: Neurons, norm: float, *,
     Args:
         varying_norm: whether |w_i|^2 fluctuates by 2 norm^4/d (Gaussian rows) or not (rows on the sphere).
     """
-    mean, slope, bend, square = smoothed(activation, neurons.biases, np.full(neurons.biases.shape, norm))
+    mean, slope, bend, square = _activated(activation, neurons.biases, np.full(neurons.biases.shape, norm))
     shaken = np.sqrt(2.0) * varying_norm * bend / 2
     return Features(
         nodes=np.zeros(1),
@@ -154,7 +160,7 @@ def trained_features(
     added = (first.size * neurons.second) ** 2 * moments.spread * first.gradient.noise
     scales = np.sqrt(norm**2 + added)
     shifts = spikes[:, None] * nodes + neurons.biases[:, None]
-    mean, slope, bend, square = smoothed(activation, shifts, scales[:, None])
+    mean, slope, bend, square = _activated(activation, shifts, scales[:, None])
     tilted = (
         1.0 if label_square is None else float(node_weights @ (label_square * nodes**2) / (node_weights @ label_square))
     )

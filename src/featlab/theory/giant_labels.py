@@ -18,6 +18,7 @@ from featlab.targets import Kink, Target
 from featlab.theory.question import NoPrediction
 
 _NODES = {1: 24, 2: 14, 3: 8}
+_APART = 1e-3  # cuts closer than this gain nothing, and a rule between them is ill-conditioned
 
 
 @dataclass(frozen=True)
@@ -73,9 +74,10 @@ def _moments(
 
     dimension = rank + target.hidden
     surfaces = [surface for surface in map(inside, target.kinks) if surface.variables]
-    # Where the link is steep at its origin, so is the integrand where the field along the spike vanishes.
+    # A smooth link that is steep at its origin is so where the field along the spike vanishes; kinks are cut anyway.
     zero = -cosine * node / spread if spread > 0 else 0.0
-    rule = nested_rule(surfaces, dimension, _NODES[dimension], (0.0, zero))
+    breaks = (0.0, zero) if abs(zero) > _APART and not surfaces else (0.0,)
+    rule = nested_rule(surfaces, dimension, _NODES[dimension], breaks)
     values = target.link(fields(rule.points))
     weighted = rule.weights * values
     return float(weighted.sum()), float(weighted @ values), weighted @ rule.points[:, :rank]

@@ -1,0 +1,80 @@
+"""How much of the target's space one giant step finds: the cosine of a typical neuron with it, at every n and leap.
+
+A neuron that starts uniformly on the sphere has overlaps g/sqrt(d) with the directions, g ~ N(0, I_r) as d grows. One
+step with gamma = c d^{(l-1)/2} moves it by gamma a E[y sigma'(lambda) h] within their span, to leading order (Dandi et
+al. 2023, arXiv:2305.18270, with the constants)
+
+    c a mu_l(sigma)/(l-1)! T_l[g, ..., g],    T_l = E[y He_l(h)], mu_l = E[sigma He_l],
+
+and by noise of squared length gamma^2 N d/n in all of R^d, N = E[y^2 sigma'^2], of which the span holds its share r/d.
+For l = 1 this is cos^2 = (m^2 + r N/n)/(1 + m^2 + N d/n), m = c E[sigma'] |E[y h]|.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from featlab.gaussian.activations import Activation
+from featlab.gaussian.hermite import Floats
+from featlab.gaussian.quadrature import gauss_pieces
+from featlab.learners.giant import GiantSteps
+from featlab.targets import Target
+from featlab.theory.giant_overlaps import Student, label_drift
+from featlab.theory.spikes import label_moments, slope_moments
+
+_NODES = {1: 32, 2: 12, 3: 6}
+
+
+@dataclass(frozen=True)
+class SpanCosine:
+    """The length of a neuron's projection on the target's span over its norm, over random starts.
+
+    Attributes:
+        mean: its mean.
+        root_mean_square: the root of the mean of its square.
+    """
+
+    mean: float
+    root_mean_square: float
+
+
+def one_step_cosine(
+    target: Target, activation: Activation, learner: GiantSteps, *, dim: int, samples: int
+) -> SpanCosine:
+    """After the first step of `learner` on `samples` samples, for a = +-1, without biases and without output (paired).
+
+    The drift is integrated exactly at overlaps g/sqrt(d), so that all orders in 1/sqrt(d) of the mean step are there;
+    the noise is to leading order.
+    """
+    rate = learner.steps_at(dim)[0]
+    starts, weights = _starts(target.rank)
+    overlap = starts / np.sqrt(dim)
+    moved = np.array([_squares(target, activation, overlap, sign * rate, samples, dim) for sign in (1, -1)])
+    squares = moved[:, 0] / moved[:, 1]
+    return SpanCosine(
+        float(np.mean(np.sqrt(squares), axis=0) @ weights), float(np.sqrt(np.mean(squares, axis=0) @ weights))
+    )
+
+
+def _squares(
+    target: Target, activation: Activation, overlap: Floats, rate: float, samples: int, dim: int
+) -> tuple[Floats, Floats]:
+    """Squared length within the span, and in all, after a step, of neurons with these overlaps (k, r) and norm one."""
+    count, rank = overlap.shape
+    student = Student(activation, np.ones(count), np.zeros(count), False)
+    drive, pull = label_drift(target, student, overlap, np.eye(count))
+    rest = np.sqrt(1 - np.sum(overlap**2, axis=1))
+    across = (np.diag(pull) - np.sum(drive * overlap, axis=1)) / rest
+    noise = rate**2 * label_moments(target).second * slope_moments(activation).square / samples
+    within = np.sum((overlap + rate * drive) ** 2, axis=1) + rank * noise
+    return within, within + (rest + rate * across) ** 2 + (dim - rank) * noise
+
+
+def _starts(rank: int) -> tuple[Floats, Floats]:
+    """A rule for g ~ N(0, I_r); cut at 0, where the length of what is found has a corner."""
+    x, w = gauss_pieces((0.0,), _NODES.get(rank, 4))
+    points = np.array(list(product(x, repeat=rank)))
+    return points, np.prod(np.array(list(product(w, repeat=rank))), axis=1)

@@ -1,0 +1,174 @@
+"""A few giant steps as d -> infinity: overlaps, Gram matrix and risk after each step on a fresh batch of n samples.
+
+One step moves neuron i by gamma (1/n) sum_j D_i x_j, D_i = r a_i sigma'(lambda_i + b_i), r = y - f or y. Its mean is a
+combination G_i of the target's directions and of the neurons, its fluctuation is spread over all d dimensions, so that
+
+    M <- M + gamma E[D h^T],
+    Q <- Q + gamma (E[D lambda^T] + E[lambda D^T]) + gamma^2 ((1 - 1/n) <G_i, G_j> + (d/n) E[D_i D_j]),
+
+up to fluctuations of M of order gamma/sqrt(n) (Dandi et al. 2023, arXiv:2305.18270, who state it for one step to
+leading order). A fresh batch makes every step depend on M and Q alone. It holds for every leap l: with gamma ~
+d^{(l-1)/2} and n ~ d^l all terms are of order one, provided that M, of order 1/sqrt(d) at the start, is given and not
+neglected.
+
+The drift that comes from the label must be right even when it is as small as M^{l-1}: it is integrated exactly over
+each neuron's field given h. What comes from the student's own output f is a function of the fields lambda alone, and
+E[f sigma' h] = E[f sigma' lambda] Q^{-1} M. Averages over all fields are taken on two scramblings of a Sobol sequence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from featlab.analysis.grids import build_grids
+from featlab.errors import InvalidParameter
+from featlab.gaussian.activations import Activation, activation
+from featlab.gaussian.hermite import Floats
+from featlab.learners.giant import GiantSteps
+from featlab.targets import Target
+from featlab.theory.giant_features import smoothed
+from featlab.theory.online_rules import sobol_normals, symmetric_root
+from featlab.theory.question import NoPrediction, Prediction, Question, Start
+
+MOST_NEURONS = 512
+_LOG2_POINTS = 14
+_DEGREE = 64
+_MOST_DEGREE = 2048
+_DIVERGED = 1e6
+
+
+@dataclass(frozen=True, eq=False)
+class Student:
+    """What a step asks of the student: sigma, a (p,), b (p,), and whether its output f is subtracted from the label."""
+
+    activation: Activation
+    second: Floats
+    biases: Floats
+    subtracts: bool
+
+    def output(self, fields: Floats) -> Floats:
+        """f at fields (n, p)."""
+        return self.activation.value(fields + self.biases) @ self.second / self.second.size
+
+    def slopes(self, fields: Floats) -> Floats:
+        """a_i sigma'(lambda_i + b_i), (n, p)."""
+        return self.second * self.activation.derivative(fields + self.biases)
+
+
+@dataclass(frozen=True)
+class Averages:
+    """E[D h^T] (p, r), E[D lambda^T] (p, p), E[D D^T] (p, p) and E[(y - f)^2] at given M and Q."""
+
+    drive: Floats
+    pull: Floats
+    noise: Floats
+    risk: float
+
+
+def predict_giant(question: Question, start: Start) -> Prediction:
+    """The overlaps, the Gram matrix and the risk of a student of `GiantSteps`, from the given start."""
+    learner, width = question.learner, start.second.size
+    if not isinstance(learner, GiantSteps):
+        raise NoPrediction(f"got {learner!r}; this is the prediction of GiantSteps")
+    if question.samples is None:
+        raise InvalidParameter("samples", None, "the number of samples in a batch")
+    if width > MOST_NEURONS:
+        raise NoPrediction(f"{width} neurons; giant steps are predicted for at most {MOST_NEURONS}")
+    student = Student(activation(question.student.activation), start.second, start.biases, learner.loss == "squared")
+    runs = [trajectory(question, student, start, key) for key in (1, 2)]
+    values = {name: 0.5 * (runs[0][name] + runs[1][name]) for name in runs[0]}
+    errors = {name: 0.5 * np.abs(runs[0][name] - runs[1][name]) for name in runs[0]}
+    diverged = not all(np.all(np.isfinite(value)) for value in values.values())
+    words = (
+        "Mean and Gram matrix of the neurons after giant steps on fresh batches, as d -> infinity; fluctuations of "
+        f"the overlaps, of order {learner.steps_at(question.dim)[-1] / question.samples**0.5:.2g}, are neglected."
+    )
+    remedy = "the norm of a neuron exceeds 1e6: take a smaller scale, or more samples" if diverged else ""
+    return Prediction(values, words, errors, "diverged" if diverged else "ok", remedy)
+
+
+def trajectory(question: Question, student: Student, start: Start, key: int) -> dict[str, Floats]:
+    """Overlap, Gram matrix and risk at the asked steps, with the fields sampled under this key; NaN once diverged."""
+    assert question.samples is not None
+    overlap, gram = start.overlap, start.gram
+    found: dict[str, list[Floats]] = {"overlap": [], "gram": [], "risk": []}
+    rates = question.learner.steps_at(question.dim)
+    for number in range(int(question.steps[-1]) + 1):
+        sound = bool(np.max(np.diag(gram)) < _DIVERGED**2)  # NaN is not sound either
+        averages = step_averages(question.target, student, overlap, gram, key) if sound else None
+        if number in question.steps:
+            found["overlap"].append(overlap if averages else np.full_like(overlap, np.nan))
+            found["gram"].append(gram if averages else np.full_like(gram, np.nan))
+            found["risk"].append(np.array(averages.risk if averages else np.nan))
+        if averages and number < len(rates):
+            overlap, gram = step(overlap, gram, averages, rates[number], question.samples, question.dim)
+    return {name: np.array(list_of) for name, list_of in found.items()}
+
+
+def step(
+    overlap: Floats, gram: Floats, averages: Averages, rate: float, samples: int, dim: int
+) -> tuple[Floats, Floats]:
+    """M and Q after one step of size gamma per neuron: the statement of this module."""
+    rank = overlap.shape[1]
+    basis = np.block([[np.eye(rank), overlap.T], [overlap, gram]])
+    projections = np.column_stack([averages.drive, averages.pull])
+    means = projections @ np.linalg.pinv(basis, hermitian=True) @ projections.T
+    fluctuation = (1 - 1 / samples) * means + dim / samples * averages.noise
+    after = gram + rate * (averages.pull + averages.pull.T) + rate**2 * fluctuation
+    return overlap + rate * averages.drive, 0.5 * (after + after.T)
+
+
+def step_averages(target: Target, student: Student, overlap: Floats, gram: Floats, key: int) -> Averages:
+    """The averages of one step: the label's share of the drift by quadrature, the rest on Sobol points."""
+    drive, pull = label_drift(target, student, overlap, gram)
+    width, rank = overlap.shape
+    points = sobol_normals(rank + target.hidden + width, _LOG2_POINTS, key)
+    free = rank + target.hidden
+    fields = points[:, :rank] @ overlap.T + points[:, free:] @ symmetric_root(gram - overlap @ overlap.T)
+    labels, output, slopes = target.link(points[:, :free]), student.output(fields), student.slopes(fields)
+    residual = labels - output if student.subtracts else labels
+    noise = (slopes.T * (residual**2 + target.noise)) @ slopes / len(points)
+    if student.subtracts:
+        own = (slopes.T * output) @ fields / len(points)
+        drive = drive - own @ np.linalg.pinv(gram, hermitian=True) @ overlap
+        pull = pull - own
+    return Averages(drive, pull, noise, float(np.mean((labels - output) ** 2)) + target.noise)
+
+
+def label_drift(target: Target, student: Student, overlap: Floats, gram: Floats) -> tuple[Floats, Floats]:
+    """a_i E[y sigma'_i h] (p, r) and a_i E[y sigma'_i lambda_j] (p, p), exactly integrated over lambda_i given h.
+
+    Given h, lambda_i = M_i h + s_i z with s_i^2 = Q_ii - |M_i|^2; the others follow by regression on h and lambda_i.
+    """
+    grid = build_grids(target).fine
+    spread = np.sqrt(np.maximum(np.diag(gram) - np.sum(overlap**2, axis=1), 0.0))
+    weighted = grid.weights * grid.labels
+    drive = np.empty_like(overlap)
+    across = np.empty(len(overlap))
+    for index, row in enumerate(overlap):
+        mean, tilt = _smoothed_slope(student, index, grid.directions @ row, float(spread[index]))
+        drive[index] = student.second[index] * (weighted * mean) @ grid.directions
+        across[index] = student.second[index] * float(weighted @ tilt)  # a E[y sigma' z]
+    others = (gram - overlap @ overlap.T) / np.where(spread > 0, spread, 1.0)[:, None]
+    return drive, drive @ overlap.T + across[:, None] * others
+
+
+def _smoothed_slope(student: Student, index: int, fields: Floats, spread: float) -> tuple[Floats, Floats]:
+    """E[sigma'] and E[sigma' z] at fields + bias + spread z, z ~ N(0, 1).
+
+    On Chebyshev nodes over the range of the fields: smoothing has made both entire functions of the scale `spread`.
+    """
+    reach, spread = max(float(np.max(np.abs(fields))), 1e-12), max(spread, 1e-12)
+    degree = min(_MOST_DEGREE, _DEGREE + int(16 * reach / spread))
+    nodes = np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
+    shifts = reach * nodes + student.biases[index]
+    table = smoothed(student.activation.derivative, student.activation.kinks, shifts, np.full(degree + 1, spread))
+    coefficients = chebyshev.chebvander(nodes, degree).T @ table[:2].T * (2 / (degree + 1))
+    coefficients[0] /= 2
+    sizes = np.max(np.abs(coefficients), axis=1)
+    kept = 1 + int(np.flatnonzero(sizes > 1e-16 * sizes.max(initial=1e-300))[-1])  # a short range needs a low degree
+    mean, tilt = chebyshev.chebval(fields / reach, coefficients[:kept])
+    return mean, tilt

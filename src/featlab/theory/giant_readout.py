@@ -1,0 +1,165 @@
+"""A fitted second layer, on random features or after one giant step: the adapter from a question to `giant_ridge`.
+
+One theory covers all sizes of the step: for gamma ~ 1/sqrt(p) it is the Gaussian equivalent of Ba et al. 2022
+(`ridge`), for gamma of order one the conditional one of Cui et al. 2024, and for gamma = 0 random features.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from featlab.errors import InvalidParameter
+from featlab.gaussian.activations import Activation, activation
+from featlab.gaussian.hermite import Floats
+from featlab.gaussian.quadrature import gauss_pieces, legendre
+from featlab.learners.giant import GiantSteps
+from featlab.learners.readout import LEAVE_ONE_OUT_GRID, Readout
+from featlab.learners.students import TwoLayer
+from featlab.theory.giant_features import (
+    NODES,
+    Features,
+    FirstStep,
+    Neurons,
+    spike_rule,
+    trained_features,
+    untrained_features,
+)
+from featlab.theory.giant_labels import Labels, conditional_labels
+from featlab.theory.giant_ridge import RidgeRisk, Sizes, ridge_risk
+from featlab.theory.giant_rows import row_profile
+from featlab.theory.question import NoPrediction, Prediction, Question, Start
+from featlab.theory.spikes import GradientSpike, gradient_spike, label_moments, slope_moments
+
+_BIAS_NODES = 16
+# A change of the neurons' energy below this share is no reason to refuse: it is below the error of a finite d.
+_NEGLECTED = 0.01
+
+
+def predict_readout(question: Question, start: Start) -> Prediction:
+    """The risk of a `Readout` of `GiantSteps(1)` or of random features, with n, p and d in proportion."""
+    learner, student = _checked(question.learner), question.student
+    sizes = Sizes(int(learner.samples or 0), student.distinct, question.dim)
+    _check_regime(question, sizes)
+    answers = [_at_step(question, start, sizes, int(number)) for number in question.steps]
+    risks, ridges = (np.array(column) for column in zip(*answers, strict=True))
+    solved = bool(np.all(np.isfinite(risks)))
+    ratios = f"samples/d = {sizes.samples / sizes.dim:.4g}, width/d = {sizes.width / sizes.dim:.4g}"
+    words = (
+        f"Gaussian equivalent of the features as d -> infinity, {ratios}, given the coordinate along the first gradient "
+        "where there is one. Across it only the linear part is learned. Differences between seeds, of relative order "
+        "sqrt(2/d), are neglected."
+    )
+    remedy = "" if solved else "the equations for this ridge were not solved: raise it"
+    return Prediction({"risk": risks, "ridge": ridges}, words, {}, "ok" if solved else "not converged", remedy)
+
+
+def giant_step_features(
+    question: Question, start: Start, neurons: Neurons, gradient: GradientSpike | None = None
+) -> tuple[Features, Labels]:
+    """The features and labels after the first step of a question's `GiantSteps`.
+
+    Args:
+        gradient: the spike of its batch; None, that of the limit.
+    """
+    first, student, of = question.learner.first, question.student, activation(question.student.activation)
+    if question.samples is None:
+        raise InvalidParameter("samples", None, "the number of samples in the batch of the first step")
+    bias, size = float(student.biases), first.steps_at(question.dim)[0]
+    moments = slope_moments(of, student.norm, bias)
+    offset = float(np.mean(start.second)) * moments.mean if first.loss == "squared" else 0.0
+    seen, ratio = label_moments(question.target).shifted(offset), question.samples / question.dim
+    gradient = gradient_spike(seen, ratio) if gradient is None else gradient
+    energy = seen.second / ratio + seen.mean**2
+    turned = (size * moments.tilt) ** 2 * float(np.mean(start.second**2)) * energy
+    if turned > _NEGLECTED * student.norm**2:
+        raise NoPrediction(
+            f"the step turns the first layer by (1/n) sum y x x^T because E[sigma' z] = {moments.tilt:.3g} is not 0 "
+            f"for {of.name} (it changes the neurons' energy by {turned / student.norm**2:.2g}), and no theory here "
+            "covers that: take an odd activation without biases, or a scale of order 1/sqrt(width)"
+        )
+    labels = conditional_labels(question.target, seen.direction, gradient.cosine, spike_rule()[0])
+    residual_square = labels.square - 2 * offset * labels.mean + offset**2
+    step = FirstStep(size, gradient, row_profile(question.target, offset, ratio), bias)
+    features = trained_features(
+        of, neurons, student.norm, step, varying_norm=student.start == "gaussian", label_square=residual_square
+    )
+    return features, labels
+
+
+def neuron_law(student: TwoLayer, learner: Readout, second: Floats) -> Neurons:
+    """The law of (a, b): that of the description, with a scaled to the realised mean square of `second`."""
+    if student.second_layer == "gaussian":
+        values, shares = gauss_pieces((), NODES)
+    elif student.second_layer == "ones":
+        values, shares = np.ones(1), np.ones(1)
+    else:
+        values, shares = np.array([1.0, -1.0]), np.full(2, 0.5)
+    values = values * np.sqrt(np.mean(second**2)) * np.sign(student.second_scale)
+    biases, bias_shares = _bias_law(student, learner)
+    return Neurons(np.repeat(values, biases.size), np.tile(biases, values.size), np.outer(shares, bias_shares).ravel())
+
+
+def best_ridge(features: Features, labels: Labels, sizes: Sizes) -> tuple[RidgeRisk, float]:
+    """The smallest risk on the grid that leave-one-out chooses from, and its ridge: its errors tend to the risks."""
+    ridges = [share * features.mean_square for share in LEAVE_ONE_OUT_GRID]
+    found = [ridge_risk(features, labels, sizes, ridge) for ridge in ridges]
+    if not all(one.converged for one in found):
+        return found[[one.converged for one in found].index(False)], np.nan
+    best = int(np.argmin([one.risk for one in found]))
+    return found[best], ridges[best]
+
+
+def _at_step(question: Question, start: Start, sizes: Sizes, number: int) -> tuple[float, float]:
+    learner, student = question.learner, question.student
+    if number == 0:
+        neurons = neuron_law(student, learner, np.zeros(1))
+        of: Activation = activation(student.activation)
+        features = untrained_features(of, neurons, student.norm, varying_norm=student.start == "gaussian")
+        labels = conditional_labels(question.target, np.eye(question.target.rank)[0], 0.0, features.nodes)
+    else:
+        features, labels = giant_step_features(question, start, neuron_law(student, learner, start.second))
+    if isinstance(learner.ridge, str):
+        found, ridge = best_ridge(features, labels, sizes)
+        return found.risk, ridge
+    return ridge_risk(features, labels, sizes, learner.ridge).risk, float(learner.ridge)
+
+
+def _bias_law(student: TwoLayer, learner: Readout) -> tuple[Floats, Floats]:
+    law = student.biases if learner.biases is None else learner.biases
+    scale = student.bias_scale if learner.biases is None else learner.bias_scale
+    if law == "gaussian":
+        values, shares = gauss_pieces((), _BIAS_NODES)
+        return scale * values, shares
+    if law == "uniform":
+        values, shares = legendre(_BIAS_NODES)
+        return scale * values, shares / 2
+    return np.array([float(law)]), np.ones(1)
+
+
+def _checked(learner: Any) -> Readout:
+    if not isinstance(learner, Readout):
+        raise NoPrediction(f"got {learner!r}; this is the prediction of Readout and RandomFeatures")
+    if learner.data != "fresh":
+        raise NoPrediction("a readout fitted to the batch of the first layer: no theory here; take data='fresh'")
+    if learner.first is not None and not (
+        isinstance(learner.first, GiantSteps) and learner.first.steps == 1 and learner.first.leap == 1
+    ):
+        raise NoPrediction(f"a readout after {learner.first!r}; it is predicted after GiantSteps(1) with leap=1")
+    return learner
+
+
+def _check_regime(question: Question, sizes: Sizes) -> None:
+    student, trained = question.student, question.learner.first is not None
+    if student.start not in ("sphere", "gaussian"):
+        raise NoPrediction(f"a start {student.start!r}; readouts are predicted from start='sphere' or 'gaussian'")
+    if trained and student.paired:
+        raise NoPrediction("a paired student: its two halves move oppositely, which is not covered; take paired=False")
+    if trained and isinstance(student.biases, str):
+        raise NoPrediction("random biases while the first layer is trained; give them to the Readout (biases=...)")
+    if min(sizes.samples, sizes.width) > sizes.dim**1.5:
+        raise NoPrediction(
+            f"{sizes.samples} samples and {sizes.width} neurons at d = {sizes.dim}: beyond d^1.5 of both, parts of the "
+            "target of degree two are learned; `analyse(target).regimes` says what remains then"
+        )
