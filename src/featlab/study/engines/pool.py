@@ -26,6 +26,7 @@ from featlab.study.records import Record, lost, perform
 from featlab.study.runner import RunPoint
 
 _GOODBYE_SECONDS = 5.0
+_LAST_WORDS_SECONDS = 2.0
 _READY = "ready"
 
 
@@ -64,7 +65,7 @@ class Pool:
         try:
             message = worker.pipe.recv()
         except (EOFError, OSError):
-            worker.end()
+            worker.end(_LAST_WORDS_SECONDS)
             message = queue.returned(worker)
             workers[workers.index(worker)] = worker = _Worker(run_point)
         if message == _READY:
@@ -156,9 +157,10 @@ class _Worker:
             with suppress(BrokenPipeError, ConnectionResetError):  # it is dead: reading from the pipe will tell
                 self.pipe.send(run)
 
-    def end(self) -> None:
-        """Stop it, whatever it is doing."""
+    def end(self, patience: float = 0.0) -> None:
+        """Stop it, whatever it is doing; one that is dying already may finish that first."""
         self.pipe.close()
+        self._process.join(patience)
         self._process.terminate()
         self._process.join(_GOODBYE_SECONDS)
         if self._process.is_alive():

@@ -1,0 +1,41 @@
+"""kill -9 of the driver at random moments: nothing acknowledged is lost, nothing is there twice, no bit differs."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from benchmarks.study import kill_drivers, nothing, same_as_undisturbed
+
+from featlab.study import Study, run
+from featlab.study import open as open_study
+
+KILLS, POINTS = 50, 1500
+
+
+def test_fifty_kills(tmp_path: Path) -> None:
+    found = kill_drivers(KILLS, POINTS, tmp_path, seed=1)
+    assert found["killed at work"] >= KILLS // 2  # or the kills would prove nothing
+    assert found["lost"] == 0
+    assert found["twice"] == 0
+    assert POINTS // 2 < found["acknowledged"] <= found["stored"] == POINTS
+    assert same_as_undisturbed(POINTS, tmp_path)
+
+
+def test_kills_find_a_store_that_acknowledges_too_early(tmp_path: Path) -> None:
+    found = kill_drivers(3, 300, tmp_path, seed=1, lying=True)
+    assert found["lost"] > 0
+
+
+def test_a_hundred_thousand_points(tmp_path: Path) -> None:
+    """At most 2 ms a point beside its own work, and 3 s to open them (in this process's own CPU time)."""
+    begin = time.process_time()
+    run(Study(axes={"x": range(10**5)}), nothing, tmp_path / "a.sqlite")
+    running = time.process_time() - begin
+    begin = time.process_time()
+    dataset = open_study(tmp_path / "a.sqlite")
+    opening = time.process_time() - begin
+    assert dataset.sizes["x"] == 10**5
+    assert float(dataset["y"].sum()) == 0.5 * sum(range(10**5))
+    assert running / 10**5 < 2e-3
+    assert opening < 3
