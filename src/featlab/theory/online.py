@@ -27,11 +27,12 @@ def predict_online(question: Question, start: Start) -> Prediction:
     descent, motion = describe(question, start)
     accuracy = accurate_averages(question, descent)
     times = question.steps / question.dim
-    best = integrate(motion, accuracy.best, start.overlap, start.gram, times)
+    begin, tolerance = (start.overlap, start.gram, times), accuracy.tolerance
+    best = integrate(motion, accuracy.best, *begin, tolerance)
     values = _values(best, accuracy.best)
     errors: dict[str, Floats] = {}
     if accuracy.other is not None:
-        other = _values(integrate(motion, accuracy.other, start.overlap, start.gram, times), accuracy.other)
+        other = _values(integrate(motion, accuracy.other, *begin, tolerance), accuracy.other)
         errors = {name: np.abs(values[name] - other[name]) for name in values}
     words = (
         f"Closed equations for the order parameters of {type(question.learner).__name__} as d -> infinity at fixed "

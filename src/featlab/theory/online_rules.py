@@ -51,11 +51,20 @@ _FINE_LABEL, _FINE_INNER, _FINE_FIELD = (
 
 @dataclass(frozen=True)
 class Accuracy:
-    """The averages, a second version whose difference from them states the error (None: exact), and what they are."""
+    """The averages and how accurate they are.
+
+    Attributes:
+        best: the averages.
+        other: a second version, whose difference from the first states the error; None if they are exact.
+        words: what they are.
+        tolerance: for an integration in time. Averages over a fixed sample are not smooth in M and Q, and a solver that
+            asked for more than the sample gives would take tiny steps for nothing.
+    """
 
     best: AveragesOf
     other: AveragesOf | None
     words: str
+    tolerance: float = 1e-8
 
 
 def averages(target: Target, descent: Descent, points: int = _POINTS) -> Accuracy:
@@ -72,10 +81,10 @@ def averages(target: Target, descent: Descent, points: int = _POINTS) -> Accurac
     if kinks or per_axis < _ENOUGH_NODES:
         if descent.width > 1 and (descent.loss == "correlation" or descent.reach == 0):
             fine, coarse = (_pairs(target, descent, points, *version) for version in ((1, 1.0), (2, _COARSER)))
-            return Accuracy(fine, coarse, "quadrature over neurons and pairs, Sobol points for E[D_i D_j]")
+            return Accuracy(fine, coarse, "quadrature over neurons and pairs, Sobol points for E[D_i D_j]", 1e-4)
         if kinks or per_axis < _FEWEST_NODES:
             first, second = (_sampled(target, descent, points, key) for key in (1, 2))
-            return Accuracy(first, second, "Sobol points")
+            return Accuracy(first, second, "Sobol points", 1e-4)
     best, other = (_smooth(target, descent, per_axis, scale) for scale in (1.0, _COARSER))
     return Accuracy(best, other, "quadrature")
 
