@@ -93,9 +93,9 @@ def test_the_limit_is_within_three_standard_errors_along_the_curve(name):
 
 def test_mean_exit_time_from_a_random_start():
     """Phase retrieval, He2 / sqrt 2, c = .3: the mean over 256 random starts of the time to |m| = .3 at d = 1000,
-    within 3 standard errors. The equation started at 1/sqrt(d) is too fast by a factor of 1.14: a random start is closer
-    to 0 in the logarithmic mean, which chance on the way only partly makes up for. Looks are .2 apart, so that a time is
-    seen late by .1 on average."""
+    within 3 standard errors. The equation started at 1/sqrt(d) is too fast by a factor of 1.14: a random start is
+    closer to 0 in the logarithmic mean, which chance on the way only partly makes up for. Looks are .2 apart, so that
+    a time is seen late by .1 on average."""
     dim, scale, level, spacing = 1000, 0.3, 0.3, 0.2
     student = TwoLayer(1, "He2", second_scale=2**-0.5)
     data = simulate(

@@ -16,6 +16,7 @@ from featlab.theory.online_committee import (
     slope_slope,
     slope_slope_erf_erf,
 )
+from featlab.theory.online_equations import Motion, integrate
 from featlab.theory.online_rules import averages
 
 ROWS = np.random.default_rng(5).standard_normal((4, 6)) / 2
@@ -73,6 +74,22 @@ def test_one_neuron_has_ten_digits():
     found, generic = erf_committee(goal, descent)(*arguments), averages(goal, descent).best(*arguments)
     for name in ("drive", "pull", "noise", "risk"):
         np.testing.assert_allclose(getattr(found, name), getattr(generic, name), rtol=1e-10)
+
+
+def test_many_neurons_move_as_the_closed_form_says():
+    """Four erf neurons, whose generic path samples the noise: overlaps and Gram matrix at time 1.5, within 1e-3 (the
+    solver is asked for 1e-4, the noise is sampled to about that); a step 20% larger is rejected."""
+    goal, width = target("erf(h1)", noise=0.1), 4
+    descent = Descent(activation("erf"), np.array([3.0, 2.0, -1.0, 2.0]), np.zeros(width), "squared")
+    rows = np.random.default_rng(2).standard_normal((width, 9)) / 3
+    start, times = (rows[:, :1], rows @ rows.T), np.array([1.5])
+    rules = averages(goal, descent)
+    assert "pairs" in rules.words
+    closed, larger = (integrate(Motion(c), erf_committee(goal, descent), *start, times) for c in (0.5, 0.6))
+    generic = integrate(Motion(0.5), rules.best, *start, times, rules.tolerance)
+    for name in ("overlap", "gram"):
+        np.testing.assert_allclose(getattr(generic, name), getattr(closed, name), atol=1e-3)
+        assert not np.allclose(getattr(generic, name), getattr(larger, name), atol=1e-3)
 
 
 def test_which_targets_are_committees_of_erf():

@@ -15,7 +15,7 @@ from featlab.gaussian.hermite import Floats
 from featlab.learners.online import Extragradient, OnlineSgd
 from featlab.learners.steps import step_at
 from featlab.targets.inputs import Isotropic
-from featlab.theory.online_averages import Descent
+from featlab.theory.online_averages import AveragesOf, Descent
 from featlab.theory.online_committee import erf_committee
 from featlab.theory.online_equations import Motion, Trajectory, integrate
 from featlab.theory.online_rules import Accuracy, averages
@@ -65,8 +65,7 @@ def accurate_averages(question: Question, descent: Descent) -> Accuracy:
     return averages(question.target, descent)
 
 
-def _values(trajectory: Trajectory, averages_of: object) -> dict[str, Floats]:
-    assert callable(averages_of)
+def _values(trajectory: Trajectory, averages_of: AveragesOf) -> dict[str, Floats]:
     sound = np.all(np.isfinite(trajectory.gram), axis=(1, 2))
     risk = np.full(len(sound), np.nan)
     for index in np.flatnonzero(sound):

@@ -11,6 +11,7 @@ is refined down to that scale where it matters, so that the averages stay accura
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -85,15 +86,21 @@ class CutRule:
 
     def _refined_labels(self, overlap: Floats, spread: Floats) -> Labels:
         """The axis of h, cut at the target's kinks and refined where a field, known up to `spread`, meets a kink."""
-        breaks = list(static_breaks(self.target.kinks, 0, 1))
+        breaks = list(self._fixed_breaks)
         for index, slope in enumerate(overlap):
             for centre in self._meeting_points(index, overlap):
                 breaks += _graded(centre, spread[index] / max(abs(slope), spread[index]))
-        if self.descent.reach != 0:  # where y changes sign, a jump of the shifted field merges with a kink
-            breaks += roots_on_lines(lambda _, h: self.target.link(h[:, None]), 1, 1.3 * _SCAN)[1].tolist()
         h, weights = line_rule(breaks, 1.5 / self.scale, _LABEL_REACH)
         rule = Rule(h[:, None], weights)
         return from_rule(self.target, rule, self.target.link, raw=False)
+
+    @cached_property
+    def _fixed_breaks(self) -> list[float]:
+        """The target's kinks on the axis of h, and where y changes sign: there a jump of the shifted field ends."""
+        breaks = static_breaks(self.target.kinks, 0, 1)
+        if self.descent.reach != 0:
+            breaks += roots_on_lines(lambda _, h: self.target.link(h[:, None]), 1, 1.3 * _SCAN)[1].tolist()
+        return breaks
 
     def _meeting_points(self, index: int, overlap: Floats) -> list[float]:
         """Where the mean field M h of a neuron, before or after an inner step, meets a kink."""
