@@ -183,6 +183,14 @@ def test_noise_inside_a_label_is_averaged_out():
     assert raw.weights @ raw.square == pytest.approx(labels.weights @ labels.square, rel=1e-12)
 
 
+@pytest.mark.parametrize("name", ["relu", "tanh"])
+def test_a_singular_link_is_integrated(name):
+    """E[log^2 |h|] = pi^2 / 8 + (gamma + log 2)^2 / 4, to 1e-6, as the risk of a neuron that says nothing."""
+    silent = Descent(activation(name), np.zeros(1), np.zeros(1), "squared")
+    expected = np.pi**2 / 8 + (np.euler_gamma + np.log(2)) ** 2 / 4
+    assert averages(target("log(abs(h1))"), silent).best(*at(0.3)).risk == pytest.approx(expected, abs=1e-6)
+
+
 def test_sobol_points_have_exact_first_and_second_moments():
     points = sobol_normals(5, 9, 1)
     np.testing.assert_allclose(points.T @ points / len(points), np.eye(5), atol=1e-12)

@@ -15,18 +15,17 @@ from functools import cached_property
 
 import numpy as np
 
-from featlab.gaussian.activations_integrals import line_rule
 from featlab.gaussian.hermite import Floats, Integers
 from featlab.gaussian.quadrature import REACH, Rule, legendre, pad_by_line, roots_on_lines, static_breaks
 from featlab.targets import Target
 from featlab.theory.online_averages import Averages, Descent, Samples, average
-from featlab.theory.online_labels import Labels, from_rule, label_axes, label_points
+from featlab.theory.online_labels import Labels, from_rule, label_axes, label_points, singular_breaks
 
 _FIXED = (-REACH, -2.5, 2.5, REACH)
 _LINE_NODES = {1: 16, 2: 8}
 _MOST_LABEL_NODES = 24
 _LINE_PIECES, _SURFACE_PIECES = 4, 5  # of a line of z; of a label's axis that surfaces cross
-_LABEL_REACH = 12.0  # He4(h)^2 has died out there
+_LABEL_EDGES, _LABEL_NODES = np.linspace(-12, 12, 17), 16  # He4(h)^2 has died out at 12
 # Off zero, where kinks like to lie: a zero on the scan hides a root beside it.
 _SCAN = np.linspace(-REACH, REACH, 121) + 0.0123
 
@@ -90,14 +89,15 @@ class CutRule:
         for index, slope in enumerate(overlap):
             for centre in self._meeting_points(index, overlap):
                 breaks += _graded(centre, spread[index] / max(abs(slope), spread[index]))
-        h, weights = line_rule(breaks, 1.5 / self.scale, _LABEL_REACH)
+        edges = np.unique(np.clip([*breaks, *_LABEL_EDGES], _LABEL_EDGES[0], _LABEL_EDGES[-1]))
+        _, h, weights = _on_pieces(edges[None, :], int(self.scale * _LABEL_NODES))
         rule = Rule(h[:, None], weights)
         return from_rule(self.target, rule, self.target.link, raw=False)
 
     @cached_property
     def _fixed_breaks(self) -> list[float]:
         """The target's kinks on the axis of h, and where y changes sign: there a jump of the shifted field ends."""
-        breaks = static_breaks(self.target.kinks, 0, 1)
+        breaks = [*static_breaks(self.target.kinks, 0, 1), *singular_breaks(self.target)]
         if self.descent.reach != 0:
             breaks += roots_on_lines(lambda _, h: self.target.link(h[:, None]), 1, 1.3 * _SCAN)[1].tolist()
         return breaks
@@ -130,6 +130,11 @@ def cut_lines(crossings: Floats, nodes: int) -> tuple[Integers, Floats, Floats]:
     lines = len(crossings)
     inside = np.clip(crossings, -REACH, REACH)  # a cut beyond the reach becomes an empty piece
     edges = np.sort(np.concatenate([np.broadcast_to(_FIXED, (lines, len(_FIXED))), inside], axis=1), axis=1)
+    return _on_pieces(edges, nodes)
+
+
+def _on_pieces(edges: Floats, nodes: int) -> tuple[Integers, Floats, Floats]:
+    """Line numbers, positions and weights for N(0, 1) on the pieces between the edges (lines, edges) of each line."""
     t, w = legendre(nodes)
     half = 0.5 * np.diff(edges, axis=1)[:, :, None]
     x = 0.5 * (edges[:, 1:] + edges[:, :-1])[:, :, None] + half * t

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from featlab.gaussian.hermite import Floats
-from featlab.gaussian.quadrature import Rule, nested_rule
+from featlab.gaussian.quadrature import Rule, nested_rule, static_breaks
 from featlab.targets import Target
 
 
@@ -32,6 +32,19 @@ class _Surface:
 def label_axes(target: Target, raw: bool) -> int:
     """The number of variables that a point of the label has: r, and when `raw` those of its noise."""
     return target.rank + (target.hidden + (target.noise > 0) if raw else 0)
+
+
+def singular_breaks(target: Target) -> tuple[float, ...]:
+    """Breaks that close in on the points of the axis of h, if there is one direction, where the link blows up.
+
+    Pieces shrink by 4 down to 4^-14: what is missed of log(h)^2 beyond that is below 1e-6.
+    """
+    if target.rank + target.hidden > 1:
+        return ()
+    singular = [kink for kink in target.kinks if kink.kind == "singular"]
+    steps = 0.25 ** np.arange(1, 15)
+    centres = np.array(static_breaks(singular, 0, 1))[:, None]
+    return tuple(np.concatenate([centres + steps, centres - steps], axis=1).ravel().tolist())
 
 
 @lru_cache(maxsize=32)

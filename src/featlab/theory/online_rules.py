@@ -30,7 +30,7 @@ from featlab.gaussian.quadrature import gauss_pieces
 from featlab.targets import Target
 from featlab.theory.online_averages import Averages, AveragesOf, Descent, Samples, average
 from featlab.theory.online_cuts import CutRule
-from featlab.theory.online_labels import Labels, label_axes, label_points
+from featlab.theory.online_labels import Labels, label_axes, label_points, singular_breaks
 from featlab.theory.online_pairs import PairRule
 
 _POINTS = 2**18  # of one rule: some 20 ms an average
@@ -158,6 +158,7 @@ def _smooth(target: Target, descent: Descent, per_axis: int, scale: float) -> Pr
     label_nodes = field_nodes = max(2, int(scale * per_axis) // 2)
     if label_axes(target, raw) == 1 and descent.width == 1:
         label_breaks, field_breaks = _FINE_INNER if raw else _FINE_LABEL, _FINE_FIELD
+        label_breaks += singular_breaks(target)
         label_nodes, field_nodes = int(16 * scale), int(24 * scale)
     if degree is not None:
         exact = 1 + max(degree, field_degree(descent, degree, 0))

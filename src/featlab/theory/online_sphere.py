@@ -34,7 +34,7 @@ from featlab.learners.checks import one_of, positive_number
 from featlab.learners.steps import LOSSES
 from featlab.targets import Target
 from featlab.theory.online_averages import Descent
-from featlab.theory.online_labels import label_points
+from featlab.theory.online_labels import label_points, singular_breaks
 from featlab.theory.online_rules import averages
 
 _ORDER = 100
@@ -145,7 +145,7 @@ def spherical_neuron(
 
 def _label_series(target: Target) -> tuple[Series, Series]:
     """Of E[y | h] and E[y^2 | h]."""
-    labels = label_points(target, _LABEL_NODES, _LABEL_BREAKS, False, False)
+    labels = label_points(target, _LABEL_NODES, _LABEL_BREAKS + singular_breaks(target), False, False)
     h = labels.directions[:, 0]
     return _series(h, labels.weights, labels.mean), _series(h, labels.weights, labels.square)
 
