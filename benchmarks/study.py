@@ -174,7 +174,8 @@ def main(arguments: list[str] | None = None) -> None:
             print(f"{options.kills} kills, {points:,} points:", ", ".join(f"{n:,} {what}" for what, n in found.items()))
             print("dataset identical to an undisturbed run" if same else "dataset differs from an undisturbed run")
             met = met and same and not found["lost"] and not found["twice"] and found["stored"] == points
-    sys.exit(not met)
+    if not met:
+        sys.exit("a goal was missed")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,162 @@
+"""Points that are simulations and predictions: the numbers of `featlab.simulate` and `featlab.predict`, on a grid."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import featlab
+from featlab.errors import InvalidParameter
+from featlab.learners import Extragradient, OnlineSgd, Readout, ReusedBatch, StepLaw
+from featlab.learners.words import learner_in_words, step_in_words
+from featlab.runners import PREDICT, SIMULATE, find_runner, load_study
+from featlab.runners.questions import AXES, asked
+from featlab.simulate.observe import QUANTITIES
+from featlab.study import InvalidStudy, Pool, Study, run
+from featlab.study import open as open_study
+from featlab.study.identity import runs_of
+
+FIXED = {"target": "tanh(h1)", "learner": "online-sgd", "step_size": "0.5/d", "times": [0, 1, 2]}
+GRID = Study({**FIXED, "seeds": 3}, {"dim": [30]}, repeats=2, key=4, observe=["overlap", "risk"])
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:
+    path = tmp_path_factory.mktemp("simulated") / "a.sqlite"
+    assert run(GRID, SIMULATE, path).complete
+    return open_study(path)
+
+
+def test_a_point_is_a_call_of_simulate(simulated: xr.Dataset) -> None:
+    for one in runs_of(GRID, SIMULATE):
+        direct = featlab.simulate(
+            "tanh(h1)",
+            OnlineSgd(StepLaw(0.5, 1)),
+            dim=30,
+            times=[0, 1, 2],
+            seeds=3,
+            key=one.key,
+            observe=["overlap", "risk"],
+        )
+        found = simulated.sel(dim=30, repeat=one.repeat)
+        for name in ("overlap", "risk", "risk_error"):
+            assert found[name].dims == direct[name].dims
+            np.testing.assert_array_equal(found[name].values.astype(np.float32), direct[name].values)
+        np.testing.assert_array_equal(found["step"].isel(seed=0), [0, 30, 60])
+        assert set(found["outcome"].values.ravel()) == {"ok"}
+
+
+def test_repeats_are_independent(simulated: xr.Dataset) -> None:
+    one, other = (simulated["overlap"].sel(repeat=repeat) for repeat in (0, 1))
+    assert not np.any(one.values == other.values)
+
+
+def test_a_pool_gives_the_same_bits(simulated: xr.Dataset, tmp_path: Path) -> None:
+    assert run(GRID, SIMULATE, tmp_path / "a.sqlite", engine=Pool(1)).complete
+    found = open_study(tmp_path / "a.sqlite")
+    xr.testing.assert_identical(found, simulated)
+    assert found["overlap"].values.tobytes() == simulated["overlap"].values.tobytes()
+
+
+def test_a_point_is_a_call_of_predict(tmp_path: Path) -> None:
+    fixed = {**FIXED, "constraint": "spherical", "start": "planted", "planted": [[0.5]], "activation": "tanh"}
+    study = Study(fixed, {"dim": [30, 60]})
+    assert run(study, PREDICT, tmp_path / "a.sqlite").complete
+    found = open_study(tmp_path / "a.sqlite")
+    student = featlab.TwoLayer(activation="tanh", start="planted", planted=((0.5,),))
+    learner = OnlineSgd(StepLaw(0.5, 1), constraint="spherical")
+    direct = featlab.theory.predict("tanh(h1)", learner, dim=60, times=[0, 1, 2], student=student)
+    np.testing.assert_array_equal(found["overlap"].sel(dim=60), direct["overlap"])
+    assert found["overlap"].dims == ("dim", *direct["overlap"].dims)
+
+
+def test_an_interrupt_within_a_simulation_is_meant_for_the_study(monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped = xr.Dataset({"outcome": ("seed", ["ok", "interrupted"])}, {"seed": [0, 1], "time": [0]})
+    monkeypatch.setattr("featlab.simulate.door.simulate", lambda *args, **options: stopped)
+    with pytest.raises(KeyboardInterrupt):
+        SIMULATE.run_point(next(GRID.points()), 1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"target": "tanh(h1"}, "target|got 'tanh"),
+        ({"dim": 0}, "dim: got 0"),
+        ({"target": "h1*h2*h3", "dim": 2}, "at least 3, the target's directions"),
+        ({"learner": "online-sdg"}, "learner: got 'online-sdg', .*did you mean 'online-sgd'"),
+        ({"step_size": "0.5/e"}, "step_size: got '0.5/e'"),
+        ({"step_size": -1}, "step_size: got -1"),
+        ({"inner_step": 0.1}, "inner_step: got 0.1, expected no such option of online-sgd"),
+        ({"width": 0}, "width: got 0"),
+        ({"times": [-1]}, r"times: got \[-1\]"),
+        ({"ridge": 0.1}, "ridge: got 0.1, expected to stand beside a readout"),
+    ],
+)
+def test_bad_points_are_refused_before_anything_runs(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
+    good = {**FIXED, "dim": 30}
+    with pytest.raises(InvalidStudy, match=rf"the point target = .* cannot be run: .*({message})"):
+        run(Study({**good, **changes}), SIMULATE, tmp_path / "a.sqlite")
+    assert not (tmp_path / "a.sqlite").exists()
+
+
+def test_names_are_checked() -> None:
+    with pytest.raises(InvalidStudy, match="unknown parameter 'sedes' of simulate; did you mean 'seeds'"):
+        runs_of(Study({**FIXED, "dim": 30, "sedes": 3}), SIMULATE)
+    with pytest.raises(InvalidStudy, match="unknown parameter 'seeds' of predict"):
+        runs_of(Study({**FIXED, "dim": 30, "seeds": 3}), PREDICT)
+    with pytest.raises(InvalidStudy, match="dim: got None, expected a value"):
+        runs_of(Study(FIXED), SIMULATE)
+
+
+def test_axes_are_those_of_the_simulation() -> None:
+    assert {name: axes for name, (axes, _) in QUANTITIES.items() if axes} == {
+        name: axes for name, axes in AXES.items() if name in QUANTITIES
+    }
+
+
+def test_shapes_are_what_is_compiled() -> None:
+    shape = SIMULATE.shape
+    assert shape is not None
+    point = next(GRID.points())
+    assert shape(point) == shape({**point, "times": [0, 5]}) == shape({**point, "alpha": 3})
+    assert shape(point) != shape({**point, "dim": 31})
+    assert shape(point) != shape({**point, "step_size": "0.6/d"})
+
+
+def test_learners_in_words() -> None:
+    assert learner_in_words("extragradient", {"step_size": "0.1/d", "inner_step": 0.2}) == Extragradient(
+        StepLaw(0.1, 1), 0.2
+    )
+    reused = {"steps": 2, "step_size": 0.2}
+    assert learner_in_words("reused-batch", {**reused, "readout": "same", "ridge": 0.1}) == Readout(
+        ReusedBatch(2, 0.2), ridge=0.1, data="same"
+    )
+    assert learner_in_words("random-features", {"readout": 100}) == Readout(None, 100)
+    with pytest.raises(InvalidParameter, match="readout: got None"):
+        learner_in_words("random-features", {})
+    with pytest.raises(InvalidParameter, match="steps: got None, expected a value: reused-batch needs one"):
+        learner_in_words("reused-batch", {"step_size": 0.2})
+    assert step_in_words("s", "2*d^-0.5") == StepLaw(2.0, 0.5)
+    assert step_in_words("s", "0.1/d^1.5") == StepLaw(0.1, 1.5)
+    assert step_in_words("s", "1e-3") == 1e-3
+
+
+def test_a_name_of_both_is_the_learners() -> None:
+    what = asked({"target": "He2(h1)", "learner": "bayes-amp", "dim": 50, "start": "informed", "samples": 100})
+    assert what["learner"].start == "informed"
+    assert what["student"].start == "sphere"
+
+
+def test_kinds(tmp_path: Path) -> None:
+    assert find_runner("simulate", ".") is SIMULATE
+    assert find_runner("predict", ".") is PREDICT
+    (tmp_path / "my_points.py").write_text("def mine(point, key):\n    return [{'y': 2 * point['x']}]\n")
+    (tmp_path / "a.toml").write_text('kind = "my_points:mine"\n[axes]\nx = [1, 2]\n')
+    study, runner = load_study(tmp_path / "a.toml")
+    assert run(study, runner, tmp_path / "a.sqlite", engine=Pool(1)).complete
+    assert open_study(tmp_path / "a.sqlite")["y"].values.tolist() == [2, 4]
+    assert open_study(tmp_path / "a.toml")["y"].values.tolist() == [2, 4]

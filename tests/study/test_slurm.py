@@ -1,0 +1,221 @@
+"""A real Slurm of one node: an array is cancelled midway and what is missing is submitted again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from featlab.errors import InvalidParameter
+from featlab.study import EngineFault, FromExecutor, StoreFault, Study, collect, run, submit
+from featlab.study import open as open_study
+from featlab.study.records import from_line
+from featlab.study.runner import Runner
+from featlab.study.shards import cluster_directory, read_shards
+from featlab.study.slurm import jobs, waiting_records, work
+from tests.study.slurm_cluster import slurm, why_not
+from tests.study.test_engines import check_same
+from tests.study.tiny import STRICT
+
+ROOT = Path(__file__).parents[2]
+STUDY = """
+kind = "tests.study.tiny:run_point"
+key = 5
+repeats = 2
+
+[fixed]
+sleep = 0.12
+
+[axes]
+x = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19]
+scale = [1, 2]
+"""
+RUNS = 80
+
+
+@pytest.fixture(scope="module")
+def environment() -> Iterator[dict[str, str]]:
+    reason = why_not()
+    if reason is not None:
+        pytest.skip(reason)
+    # Not below pytest's directory: the path of a socket may have no more than 107 characters.
+    with tempfile.TemporaryDirectory(prefix="slurm") as home, slurm(Path(home) / "s") as found:
+        yield {**found, "PYTHONPATH": str(ROOT)}
+
+
+def featlab(*arguments: str, environment: dict[str, str], directory: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "featlab", "study", *arguments]
+    return subprocess.run(command, env=environment, cwd=directory, capture_output=True, text=True, timeout=120)
+
+
+def status(environment: dict[str, str], directory: Path) -> dict[str, Any]:
+    return json.loads(featlab("status", "sweep.toml", "--json", environment=environment, directory=directory).stdout)
+
+
+def wait_for(condition: Any, environment: dict[str, str], directory: Path) -> dict[str, Any]:
+    deadline = time.monotonic() + 90
+    while not condition(found := status(environment, directory)):
+        logs = [path.read_text() for path in directory.glob("sweep.cluster/*/logs/*")]
+        assert time.monotonic() < deadline, (found, logs)
+        time.sleep(0.1)
+    return found
+
+
+def test_an_array_is_cancelled_and_submitted_again(environment: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "sweep.toml").write_text(STUDY, encoding="utf-8")
+    place = {"environment": environment, "directory": tmp_path}
+    begin = time.monotonic()
+    first = featlab("submit", "sweep.toml", "--engine", "slurm", "--array", "2", "--", "--time=5", **place)
+    assert first.returncode == 0, first.stderr
+    assert time.monotonic() - begin < 20  # it does not wait for the work
+    assert "80 runs in 2 tasks" in first.stdout
+
+    found = wait_for(lambda found: found["done"] >= 4, environment, tmp_path)
+    assert 0 < found["done"] < RUNS
+    (job,) = found["jobs"]
+    again = featlab("submit", "sweep.toml", "--array", "2", **place)
+    assert again.returncode == 4
+    assert f"job {job} of this study is in the queue" in again.stderr
+    subprocess.run(["scancel", job], env=environment, check=True)
+    wait_for(lambda found: not found["jobs"], environment, tmp_path)
+    _tear_last_line(tmp_path / "sweep.cluster" / "shards")
+
+    collected = featlab("collect", "sweep.toml", **place)
+    assert collected.returncode == 3, collected.stderr  # points are missing
+    assert "1 torn lines skipped" in collected.stdout
+    partly = status(environment, tmp_path)
+    assert 0 < partly["done"] < RUNS
+    assert partly["uncollected"] == 0
+
+    second = featlab("submit", "sweep.toml", "--array", "3", "--json", **place)
+    assert json.loads(second.stdout)["runs"] == RUNS - partly["done"]
+    wait_for(lambda found: found["done"] == RUNS and not found["jobs"], environment, tmp_path)
+    assert featlab("collect", "sweep.toml", "--json", **place).returncode == 0
+    idempotent = featlab("collect", "sweep.toml", **place)
+    assert idempotent.stdout.startswith("0 new of ")
+    assert featlab("submit", "sweep.toml", "--array", "3", **place).stdout.startswith("Nothing is missing")
+
+    lines = [line.record.id for line in read_shards(tmp_path / "sweep.cluster" / "shards") if line.record]
+    assert len(lines) == len(set(lines)) == RUNS
+    runner = Runner(STRICT.run_point, "tests.study.tiny:run_point")
+    with ThreadPoolExecutor(16) as threads:  # they sleep side by side
+        run(_study(), runner, tmp_path / "plain.sqlite", engine=FromExecutor(threads, 16))
+    check_same(tmp_path / "sweep.sqlite", open_study(tmp_path / "plain.sqlite"))
+
+
+def test_what_sbatch_refuses_is_said_and_leaves_nothing(environment: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "sweep.toml").write_text(STUDY, encoding="utf-8")
+    place = {"environment": environment, "directory": tmp_path}
+    done = featlab("submit", "sweep.toml", "--array", "2", "--", "--partition=nonsense", **place)
+    assert done.returncode == 4
+    assert "sbatch failed: sbatch: error: invalid partition specified: nonsense" in done.stderr
+    assert not list((tmp_path / "sweep.cluster").glob("0*"))
+
+
+def _tear_last_line(shards: Path) -> None:
+    """As if the kill had hit in the middle of a line."""
+    shard = max(shards.glob("*.jsonl"), key=lambda path: path.stat().st_size)
+    shard.write_bytes(shard.read_bytes()[:-30])
+
+
+def _study() -> Study:
+    return Study({"sleep": 0.12}, {"x": range(20), "scale": [1, 2]}, repeats=2, key=5)
+
+
+# From here on without Slurm: a stand-in that only says what it was asked.
+SMALL = Study(axes={"x": range(5)}, key=1)
+
+
+@pytest.fixture
+def pretended(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    asked: list[list[str]] = []
+
+    def answer(command: str, *arguments: str) -> str:
+        asked.append([command, *arguments])
+        return "17;cluster\n" if command == "sbatch" else ""
+
+    monkeypatch.setattr("featlab.study.slurm._slurm", answer)
+    return asked
+
+
+def find_runner(name: str) -> Runner:
+    assert name == "strict"
+    return STRICT
+
+
+def handed_over(store: Path, **options: Any) -> Any:
+    return submit(SMALL, STRICT, store, origin={"name": "strict"}, array=2, **options)
+
+
+def test_tasks_share_out_the_runs(tmp_path: Path, pretended: list[list[str]]) -> None:
+    store = tmp_path / "sweep.sqlite"
+    sent = handed_over(store, options=["--mem=1G"])
+    assert (sent.job, sent.tasks, sent.runs) == ("17", 2, 5)
+    assert pretended[-1] == ["sbatch", "--parsable", "--mem=1G", str(sent.directory / "array.sh")]
+    assert "#SBATCH --array=0-1\n" in (sent.directory / "array.sh").read_text()
+    assert work(sent.directory, 0, find_runner) == 2
+    assert len(waiting_records(store)) == 2
+    assert collect(store).new == 2
+    assert collect(store) == collect(store)
+    assert collect(store).new == 0
+    again = handed_over(store)
+    assert again.runs == 3
+    assert [work(again.directory, task, find_runner) for task in (0, 1)] == [1, 2]
+    assert work(sent.directory, 1, find_runner) == 3  # the first array was not cancelled after all: nothing doubles
+    assert collect(store).new == 3
+    assert handed_over(store) is None
+    run(SMALL, STRICT, tmp_path / "plain.sqlite")
+    check_same(store, open_study(tmp_path / "plain.sqlite"))
+
+
+def test_a_requeued_task_goes_on_where_it_was(tmp_path: Path, pretended: list[list[str]]) -> None:
+    sent = handed_over(tmp_path / "sweep.sqlite")
+    assert work(sent.directory, 1, find_runner) == 3
+    (shard,) = (tmp_path / "sweep.cluster" / "shards").iterdir()
+    whole = shard.read_text()
+    shard.write_text(whole[:-10])  # killed in its last line
+    assert work(sent.directory, 1, find_runner) == 1
+    first, second = sorted(shard.parent.iterdir())
+    assert from_line(second.read_text()).id == from_line(whole.splitlines()[-1]).id
+    assert first == shard
+
+
+def test_another_numerics_version_is_refused(tmp_path: Path, pretended: list[list[str]]) -> None:
+    sent = handed_over(tmp_path / "sweep.sqlite")
+    newer = Runner(STRICT.run_point, "tiny", "2")
+    with pytest.raises(EngineFault, match="numerics version 1, but this is tiny, 2; submit again"):
+        work(sent.directory, 0, lambda name: newer)
+
+
+def test_fresh_sets_the_shards_aside_too(tmp_path: Path, pretended: list[list[str]]) -> None:
+    store = tmp_path / "sweep.sqlite"
+    work(handed_over(store).directory, 0, find_runner)
+    run(SMALL, STRICT, store, fresh=True)
+    assert not cluster_directory(store).exists()
+    (aside,) = tmp_path.glob("sweep.until-*.cluster")
+    assert len(list((aside / "shards").iterdir())) == 1
+
+
+def test_misuse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = tmp_path / "sweep.sqlite"
+    with pytest.raises(InvalidParameter, match="array: got 0"):
+        submit(SMALL, STRICT, store, origin={}, array=0)
+    with pytest.raises(InvalidParameter, match="no --array among them"):
+        handed_over(store, options=["--array=1-5"])
+    with pytest.raises(StoreFault, match="nothing to collect"):
+        collect(store)
+    assert jobs(store) == {}
+    monkeypatch.setenv("PATH", "")
+    assert shutil.which("sbatch") is None
+    with pytest.raises(EngineFault, match="there is no sbatch on this machine"):
+        handed_over(store)
+    assert not list(cluster_directory(store).glob("0*"))
