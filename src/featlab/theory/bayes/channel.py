@@ -43,13 +43,17 @@ def channel(target: Target, *, generic: bool = False) -> Channel:
 
 
 def generic_channel(target: Target) -> Channel:
-    """One direction without noise: exact preimages; few labels: exact segments of lines; else cells sorted by label."""
+    """Label noise: cells and a convolution; one direction: preimages; few labels: regions; else level sets."""
     from featlab.analysis.label_law import label_law
 
     if target.rank == 1 and target.hidden == 0 and target.noise == 0:
         from featlab.theory.bayes.single_index import SingleIndex
 
         return SingleIndex(target)
+    if target.noise > 0:
+        from featlab.theory.bayes.noisy import Noisy
+
+        return Noisy(target)
     if label_law(target).discrete:
         from featlab.theory.bayes.discrete import Discrete
 

@@ -11,7 +11,7 @@ from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import legendre
 from featlab.targets import Target
 from featlab.theory.bayes.channel import Channel, Told
-from featlab.theory.bayes.rules import trapezoid
+from featlab.theory.bayes.rules import evenly_spaced
 
 
 def closed_form(target: Target) -> Channel | None:
@@ -36,7 +36,7 @@ class PhaseRetrieval:
         half = 0.5 * np.diff(edges)[:, None]
         z = (0.5 * (edges[1:] + edges[:-1])[:, None] + half * t).ravel()
         weights = 2 * (half * w).ravel() * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
-        return z[:, None], weights, *trapezoid()
+        return z[:, None], weights, *evenly_spaced(51)
 
     def at(self, overlap: Floats) -> Told:
         """F and H at q (given as a 1 x 1 matrix)."""

@@ -37,8 +37,12 @@ class Known:
         return self.fold.average(np.tensordot(self.weights, matrices, axes=1))
 
 
-def known_fields(target: Target, overlap: Floats) -> Known:
-    """A rule for omega ~ N(0, Q)."""
+def known_fields(target: Target, overlap: Floats, *, smooth: bool = True) -> Known:
+    """A rule for omega ~ N(0, Q).
+
+    Args:
+        smooth: whether the integrand is smooth in omega, being an average over z; otherwise every axis is cut.
+    """
     rank = target.rank
     view = View(target)
     group = fold(target, overlap)
@@ -48,7 +52,7 @@ def known_fields(target: Target, overlap: Floats) -> Known:
     lines = lines_through(centre)
     live = max(1, int(np.count_nonzero(np.diag(factor))))
     for axis in range(rank):
-        margins: tuple[float, ...] | None = None
+        margins: tuple[float, ...] | None = None if smooth else ()
         if factor[axis, axis] ** 2 > _SMOOTH_BELOW:
             deviation = np.sqrt(max(1 - overlap[axis, axis], 1e-12)) / factor[axis, axis]
             margins = tuple(margin * deviation for margin in _MARGINS[live] if margin * deviation < 3)

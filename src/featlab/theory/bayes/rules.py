@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,22 +36,51 @@ class Cut:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A target's fields with the kinks of the link sorted by the last axis that they depend on."""
+    """A target with its fields in another order, and its kinks sorted by the last axis that they depend on.
+
+    Attributes:
+        order: place i of the view holds field order[i] of the target; empty for the target's own order.
+        origin: whether the planes on which a coordinate vanishes count as kinks: many links are critical there.
+    """
 
     target: Target
+    order: tuple[int, ...] = ()
+    origin: bool = False
 
     @property
     def dimension(self) -> int:
         return self.target.rank + self.target.hidden
 
+    def link(self, points: Floats) -> Floats:
+        """The label at points (..., dimension) of the view."""
+        return self.target.link(self._fields(points))
+
+    def _fields(self, points: Floats) -> Floats:
+        if not self.order:
+            return points
+        fields = np.empty_like(points)
+        fields[..., self.order] = points
+        return fields
+
     @cached_property
     def cuts(self) -> tuple[Cut, ...]:
+        place = {axis: position for position, axis in enumerate(self.order or range(self.dimension))}
         found = []
         for kink in self.target.kinks:
             alone = len(kink.variables) == 1
             static = tuple(static_breaks([kink], kink.variables[0], self.dimension)) if alone else None
-            found.append(Cut(max(kink.variables), static, kink.function))
+
+            def function(points: Floats, surface: Callable[[Floats], Floats] = kink.function) -> Floats:
+                return surface(self._fields(points))
+
+            found.append(Cut(max(place[variable] for variable in kink.variables), static, function))
+        if self.origin:
+            found += [Cut(axis, (0.0,), partial(_coordinate, axis)) for axis in range(self.dimension)]
         return tuple(found)
+
+
+def _coordinate(axis: int, points: Floats) -> Floats:
+    return points[..., axis]
 
 
 @dataclass(frozen=True)
@@ -105,7 +134,7 @@ def extend(
             np.outer(lines.weights, w).ravel(),
         )
     cuts = [np.broadcast_to(np.array(panels), (len(lines.t), len(panels)))]
-    around = [crossings, np.zeros((len(lines.t), 1))]
+    around = [crossings] if view.origin else [crossings, np.zeros((len(lines.t), 1))]
     cuts += [places + sign * margin for places in around for margin in margins or () for sign in (1, -1)]
     edges = np.sort(np.clip(np.concatenate([*cuts, crossings], axis=1), -REACH, REACH), axis=1)
     t, w = legendre(nodes)
@@ -143,13 +172,13 @@ def crossing_places(lines: Lines, view: View, centres: Floats, factor: Floats) -
     return np.where(np.abs(places) < REACH, places, REACH)
 
 
-@lru_cache(maxsize=1)
-def trapezoid() -> tuple[Floats, Floats]:
-    """Equally spaced nodes for N(0, 1): the error is exp(-2 pi a / 0.3) for a function with poles at distance a.
+@lru_cache(maxsize=64)
+def evenly_spaced(nodes: int) -> tuple[Floats, Floats]:
+    """Equally spaced nodes for N(0, 1): the error is exp(-2 pi a / step) for a function with poles at distance a.
 
     A Gauss-Hermite rule with as many nodes is coarser in the middle, where a softmax turns.
     """
-    x: Floats = 0.3 * np.arange(-25.0, 26.0)
+    x: Floats = np.linspace(-7.5, 7.5, nodes)
     w: Floats = np.exp(-0.5 * x * x)
     return x, w / w.sum()
 

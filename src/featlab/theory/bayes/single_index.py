@@ -18,7 +18,7 @@ from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import legendre
 from featlab.targets import Target
 from featlab.theory.bayes.channel import Told
-from featlab.theory.bayes.rules import trapezoid
+from featlab.theory.bayes.rules import evenly_spaced
 
 _REACH = 7.0
 _GRADES = 0.5 ** np.arange(0, 15)
@@ -54,7 +54,7 @@ class SingleIndex:
         """F and H at q (given as a 1 x 1 matrix)."""
         q = float(np.asarray(overlap).reshape(()))
         z, weights, fibres = self._outer
-        tau, inner = trapezoid() if q > 0 else (np.zeros(1), np.ones(1))
+        tau, inner = evenly_spaced(51) if q > 0 else (np.zeros(1), np.ones(1))
         information, entropy = 0.0, 0.0
         for place, weight in zip(tau, inner, strict=True):
             omega = q * z + np.sqrt(q * (1 - q)) * place
