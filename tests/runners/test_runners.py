@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
+from docs.refresh import ROOT, blocks
 
 import featlab
 from featlab.errors import InvalidParameter
@@ -149,6 +150,15 @@ def test_a_name_of_both_is_the_learners() -> None:
     what = asked({"target": "He2(h1)", "learner": "bayes-amp", "dim": 50, "start": "informed", "samples": 100})
     assert what["learner"].start == "informed"
     assert what["student"].start == "sphere"
+
+
+def test_the_documented_study_can_be_run(tmp_path: Path) -> None:
+    (block,) = blocks((ROOT / "docs" / "studies.md").read_text(encoding="utf-8"), "toml")
+    (tmp_path / "sweep.toml").write_text(block, encoding="utf-8")
+    study, runner = load_study(tmp_path / "sweep.toml")
+    runs = runs_of(study, runner)
+    assert len(runs) == 3 * 2 * 4
+    assert runs[-1].point["samples"] == 40000
 
 
 def test_kinds(tmp_path: Path) -> None:

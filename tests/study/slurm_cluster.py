@@ -85,7 +85,7 @@ def slurm(home: Path) -> Iterator[dict[str, str]]:
 
 
 def _munge(home: Path) -> subprocess.Popen[bytes]:
-    """munged with a key of its own, as the user munge if there is one (it refuses keys that others can read)."""
+    """munged with a key of its own, which nobody else may read."""
     key = home / "munge.key"
     key.write_bytes(os.urandom(128))
     key.chmod(0o600)

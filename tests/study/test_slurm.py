@@ -144,6 +144,7 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         return "17;cluster\n" if command == "sbatch" else ""
 
     monkeypatch.setattr("featlab.study.slurm._slurm", answer)
+    monkeypatch.setattr("featlab.study.slurm.shutil.which", lambda command: f"/usr/bin/{command}")
     return asked
 
 
@@ -173,6 +174,7 @@ def test_tasks_share_out_the_runs(tmp_path: Path, pretended: list[list[str]]) ->
     assert work(sent.directory, 1, find_runner) == 3  # the first array was not cancelled after all: nothing doubles
     assert collect(store).new == 3
     assert handed_over(store) is None
+    assert [command for command, *_ in pretended if command == "squeue"] != []
     run(SMALL, STRICT, tmp_path / "plain.sqlite")
     check_same(store, open_study(tmp_path / "plain.sqlite"))
 

@@ -149,13 +149,15 @@ def waiting_records(store: str | Path) -> dict[str, str]:
 
 
 def jobs(store: str | Path) -> dict[str, Counter[str]]:
-    """Slurm's states of the tasks of each submitted array that is still in its queue, by job id."""
-    found = {}
-    for path in sorted(cluster_directory(store).glob("*/job")):
-        states = _states(path.read_text(encoding="ascii").strip())
-        if states:
-            found[path.read_text(encoding="ascii").strip()] = states
-    return found
+    """Slurm's states of the tasks of each submitted array that is still in its queue, by job id.
+
+    None are known on a machine that has no Slurm, such as the laptop to which the results were copied.
+    """
+    if shutil.which("squeue") is None:
+        return {}
+    submitted = [path.read_text(encoding="ascii").strip() for path in cluster_directory(store).glob("*/job")]
+    states = {job: _states(job) for job in sorted(submitted)}
+    return {job: found for job, found in states.items() if found}
 
 
 def _refuse_if_active(store: str | Path) -> None:
