@@ -21,8 +21,9 @@ class BayesAmp:
         C' = (I + A)^-1,   What' = C' ((1/d) g^T X + A What),   O' = g C',
 
     and What, C, O become (1 - damping) times the new plus damping times the old. O is the Onsager term; taking its
-    damped mean keeps it exact under damping. A is the empirical mean of g g^T, which has the limit of that of
-    -dg/domega and is positive. g_out(y, omega, V) is the gradient in omega of log E[P(y | z)], z ~ N(omega, V).
+    damped mean keeps it exact under damping. A = (1/d) sum g g^T has the limit of -(1/d) sum dg/domega and is positive;
+    where a direction is known well (A > 10) it is the second that is taken, which is stable there.
+    g_out(y, omega, V) is the gradient in omega of log E[P(y | z)], z ~ N(omega, V).
     Without damping, overlaps follow state evolution step by step; with it, to the same fixed points.
 
     Attributes:

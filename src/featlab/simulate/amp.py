@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
+from jax.scipy.linalg import solve_triangular
 
 from featlab.simulate.amp_closed import Denoiser, closed_form
 from featlab.simulate.amp_mixture import CHUNK_NUMBERS, MixtureDenoiser
@@ -29,6 +30,10 @@ MOVING, STANDING, UNINFORMED = range(3)
 OUTCOMES = ("not converged", "ok", "uninformed")
 # An estimate whose rows are smaller than this (root mean square) counts as zero: nothing is known.
 ZERO_NORM = 1e-3
+# From this precision on a direction is well known (overlap above 0.9); a curvature is at least this share of a square.
+_WELL_KNOWN = 10.0
+_LEAST_RATIO = 0.05
+_SINGULAR = 1e-6
 
 
 @jax.tree_util.register_dataclass
@@ -93,12 +98,13 @@ def iterate(problem: Problem, state: State) -> tuple[State, Info]:
     design, keep = problem.design, problem.learner.damping
     old = state.network.weights
     fields, batch = design.forward(state.batch, old)
-    duals = denoiser(problem)(state.labels, fields - state.onsager, state.covariance)
+    # Labels and fields are rounded: nothing is known better than that.
+    variance = state.covariance + jnp.finfo(design.dtype).eps * jnp.eye(len(old), dtype=design.dtype)
+    duals, curvature = denoiser(problem)(state.labels, fields - state.onsager, variance)
     pull, batch = design.backward(batch, duals)
-    precision = product(duals.T, duals) / design.dim
-    covariance = jnp.linalg.inv(jnp.eye(len(precision), dtype=design.dtype) + precision)
-    covariance = (covariance + covariance.T) / 2
-    new = product(covariance, pull / design.dim + product(precision, old))
+    precision = precision_of(product(duals.T, duals) / design.dim, curvature / design.dim)
+    covariance = posterior_covariance(precision)
+    new = old + product(covariance, pull / design.dim - old)  # (I + A)^-1 (pull + A old), without a huge A's rounding
     weights = (1 - keep) * new + keep * old
     size, moved = jnp.sqrt(jnp.sum(weights**2)), jnp.sqrt(jnp.sum((weights - old) ** 2))
     lost = size < ZERO_NORM * len(weights) ** 0.5
@@ -114,6 +120,32 @@ def iterate(problem: Problem, state: State) -> tuple[State, Info]:
     ), Info(moved / size, precision)
 
 
+def precision_of(squares: Array, curvature: Array) -> Array:
+    """A, from the means of g g^T and of -dg/domega times n/d, which have the same limit.
+
+    Where little is known the second may be negative, so it is the first that counts. Where much is known it is the
+    second: a V that happens to be too small makes g g^T too large by the square, and the next V smaller still.
+    The two are compared along the axes in which both are diagonal: squares = T T^T, curvature = T b T^T.
+    """
+    size = jnp.sqrt(jnp.diagonal(squares) + jnp.finfo(squares.dtype).tiny)
+    eye = jnp.eye(len(size), dtype=size.dtype)
+    root = size[:, None] * jnp.linalg.cholesky(squares / (size[:, None] * size) + _SINGULAR * eye)
+    white = solve_triangular(root, curvature, lower=True)
+    ratios, vectors = jnp.linalg.eigh(solve_triangular(root, white.T, lower=True))
+    axes = product(root, vectors)
+    known = jnp.sum(axes**2, axis=0) > _WELL_KNOWN
+    return squares + product(axes * jnp.where(known, jnp.maximum(ratios, _LEAST_RATIO) - 1, 0), axes.T)
+
+
+def posterior_covariance(precision: Array) -> Array:
+    """(I + A)^-1, scaled to unit diagonal before it is inverted: some directions may be known far better than others."""
+    eye = jnp.eye(len(precision), dtype=precision.dtype)
+    total = eye + precision
+    scale = 1 / jnp.sqrt(jnp.diagonal(total))
+    inverse = scale[:, None] * jnp.linalg.inv(scale[:, None] * total * scale) * scale
+    return (inverse + inverse.T) / 2
+
+
 def bayes_amp(problem: Problem) -> Algorithm:
     """The algorithm for a problem whose learner is a `BayesAmp`."""
     return Algorithm(partial(init, problem), partial(draw, problem), partial(step, problem), outcomes=OUTCOMES)
@@ -125,5 +157,5 @@ def amp_bytes(rows: int, rank: int, dtype: Any) -> int:
 
 
 def denoiser(problem: Problem) -> Denoiser:
-    """g_out of the problem's target: in closed form where one is known, else by a mixture of small clouds."""
+    """The denoiser of the problem's target: in closed form where one is known, else by a mixture of small clouds."""
     return closed_form(problem.target) or MixtureDenoiser(problem.target)

@@ -1,15 +1,18 @@
 """Denoisers of Bayes-AMP in closed form: g_out(y, omega, V) = gradient in omega of log E[P(y | z)], z ~ N(omega, V).
 
-For any covariance V (r x r), n samples at a time: y (n,), omega (n, r) -> g_out (n, r). The papers give them for a
-diagonal V; a run has correlations of order 1/sqrt d between its estimates, and larger ones at the start.
+A denoiser maps y (n,), omega (n, r), V (r, r) to g_out (n, r) and to the sum over samples of -dg_out/domega (r, r).
+The papers give closed forms for a diagonal V; a run has correlations of order 1/sqrt d between its estimates, and
+larger ones at the start.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -18,7 +21,8 @@ from jax.scipy.special import erf
 if TYPE_CHECKING:
     from featlab.targets import Target
 
-Denoiser = Callable[[Array, Array, Array], Array]
+Gradient = Callable[[Array, Array, Array], Array]
+Denoiser = Callable[[Array, Array, Array], tuple[Array, Array]]
 
 # Gauss-Legendre nodes on (0, 1) for Plackett's integral: 12 of them give float32 up to correlations of 0.9.
 _NODES, _WEIGHTS = (array / 2 for array in np.polynomial.legendre.leggauss(12))
@@ -31,18 +35,29 @@ _ROUNDING = 1e-6
 
 
 def closed_form(target: Target) -> Denoiser | None:
-    """The closed form of g_out for a noiseless target of these texts; None for any other."""
-    return _CLOSED.get(target.text) if target.noise == 0 else None
+    """The closed form for a noiseless target of these texts; None for any other."""
+    gradient = _CLOSED.get(target.text) if target.noise == 0 else None
+    return None if gradient is None else partial(with_curvature, gradient)
 
 
-def even_root(size: Callable[[Array], Array]) -> Denoiser:
+def with_curvature(gradient: Gradient, labels: Array, fields: Array, covariance: Array) -> tuple[Array, Array]:
+    """g_out and the sum of -dg_out/domega, by forward derivatives."""
+
+    def along(axis: Array) -> tuple[Array, Array]:
+        return jax.jvp(lambda at: gradient(labels, at, covariance), (fields,), (jnp.broadcast_to(axis, fields.shape),))
+
+    columns = [along(axis) for axis in jnp.eye(fields.shape[1], dtype=fields.dtype)]
+    return columns[0][0], jnp.stack([-jnp.sum(change, axis=0) for _, change in columns], axis=1)
+
+
+def even_root(size: Callable[[Array], Array]) -> Gradient:
     """Links that tell |z| and nothing else, size(y) = |z|: E[z | y, omega] = t tanh(omega t / V), t = |z|."""
 
-    def denoiser(labels: Array, fields: Array, covariance: Array) -> Array:
+    def gradient(labels: Array, fields: Array, covariance: Array) -> Array:
         variance, root = covariance[0, 0], size(labels)[:, None]
         return (root * jnp.tanh(fields * root / variance) - fields) / variance
 
-    return denoiser
+    return gradient
 
 
 def parity(labels: Array, fields: Array, covariance: Array) -> Array:
@@ -57,9 +72,9 @@ def square_and_parity(labels: Array, fields: Array, covariance: Array) -> Array:
     rest = covariance[1:, 1:] - jnp.outer(slope, slope) * variance
     logs, gradients = [], []
     for sign in (1.0, -1.0):
-        root = jnp.sqrt(jnp.maximum(labels - sign, 0))
-        possible = labels > sign
-        safe = jnp.where(possible, root, 1)
+        possible = labels >= sign
+        square = jnp.maximum(labels - sign, jnp.finfo(labels.dtype).eps)  # a label near +-1 is known to rounding only
+        safe = jnp.sqrt(jnp.where(possible, square, 1))
         for side in (1.0, -1.0):
             off = side * safe - fields[:, 0]
             means = fields[:, 1:] + off[:, None] * slope
@@ -69,8 +84,10 @@ def square_and_parity(labels: Array, fields: Array, covariance: Array) -> Array:
             first = off / variance - gradient @ slope
             gradients.append(jnp.concatenate([first[:, None], gradient], axis=1))
     stacked = jnp.stack(logs)
-    weights = jnp.exp(stacked - jnp.max(stacked, axis=0))
-    return jnp.sum(weights[:, :, None] * jnp.stack(gradients), axis=0) / jnp.sum(weights, axis=0)[:, None]
+    weights = jnp.exp(stacked - jnp.max(stacked, axis=0))[:, :, None]
+    # A candidate without weight may be infinitely far off.
+    total = jnp.sum(jnp.where(weights > 0, weights * jnp.stack(gradients), 0), axis=0)
+    return total / jnp.sum(weights, axis=0)
 
 
 def quadrants(sign: Array | float, first: Array, second: Array, covariance: Array) -> tuple[Array, Array]:
@@ -86,22 +103,25 @@ def quadrants(sign: Array | float, first: Array, second: Array, covariance: Arra
     rho = covariance[0, 1] / (scales[0] * scales[1])
     a, b = first / scales[0], second / scales[1]
     likely = sign * a * b >= 0
-    smaller = jnp.where(likely, 0, jnp.minimum(jnp.abs(a), jnp.abs(b)))
-    lift = smaller**2 / 2
-    far_a, far_b = tail(a) * jnp.exp(lift - a**2 / 2), tail(b) * jnp.exp(lift - b**2 / 2)
-    near = jnp.exp(-lift)  # the lifted tail probabilities times this are the plain ones
-    product = far_a * far_b
-    unlifted = jnp.where(likely, 1 - far_a - far_b + 2 * product, far_a + far_b - 2 * product * near)
-    chance = unlifted + 2 * sign * _plackett(a, b, rho, lift)
+    first_is_less = jnp.abs(a) <= jnp.abs(b)
+    less, more = jnp.where(first_is_less, a, b), jnp.where(first_is_less, b, a)
+    # Of the exponents -a^2/2 + lift, one is zero where there is a lift: never the difference of two large numbers.
+    gap = (jnp.abs(more) - jnp.abs(less)) * (jnp.abs(more) + jnp.abs(less)) / 2
+    base = jnp.where(likely, less**2 / 2, 0)
+    edge_less, edge_more = jnp.exp(-base), jnp.exp(-base - gap)
+    far = tail(less) * edge_less + tail(more) * edge_more
+    both = tail(less) * tail(more) * edge_less * edge_more
+    unlifted = jnp.where(likely, 1 - far + 2 * both, far - 2 * both * jnp.exp(-(less**2) / 2))
+    chance = unlifted + 2 * sign * _plackett(less, more, rho, base)
     chance = jnp.maximum(chance, _ROUNDING * unlifted)
     across = jnp.sqrt(1 - rho**2)
     turned = [(b - rho * a) / across, (a - rho * b) / across]
-    edges = [jnp.exp(lift - z**2 / 2) for z in (a, b)]
+    edges = [jnp.where(first_is_less, *pair) for pair in ((edge_less, edge_more), (edge_more, edge_less))]
     gradient = [
         sign * edge * erf(turn / math.sqrt(2)) / (math.sqrt(2 * math.pi) * scale * chance)
         for edge, turn, scale in zip(edges, turned, scales, strict=True)
     ]
-    return jnp.log(chance) - lift, jnp.stack(gradient, axis=-1)
+    return jnp.log(chance) - (less**2 / 2 - base), jnp.stack(gradient, axis=-1)
 
 
 def tail(x: Array) -> Array:
@@ -113,18 +133,18 @@ def tail(x: Array) -> Array:
     return t * jnp.exp(polynomial) / 2
 
 
-def _plackett(a: Array, b: Array, rho: Array, lift: Array) -> Array:
-    """exp(lift) (1/2 pi) int_0^(asin rho) exp(-(a^2 + b^2 - 2 a b sin t) / (2 cos^2 t)) dt."""
+def _plackett(less: Array, more: Array, rho: Array, base: Array) -> Array:
+    """(1/2 pi) int_0^(asin rho) exp(-(more - less sin t)^2 / (2 cos^2 t) - base) dt: the integral of `quadrants`, whose
+    exponent is this with base = less^2 / 2."""
     angle = jnp.arcsin(rho)
-    squares, twice = a**2 + b**2, 2 * a * b
-    total = jnp.zeros_like(a)
+    total = jnp.zeros_like(less)
     for node, weight in zip(_NODES + 0.5, _WEIGHTS, strict=True):
         sine = jnp.sin(angle * node)
-        total = total + weight * jnp.exp(lift - (squares - twice * sine) / (2 * (1 - sine**2)))
+        total = total + weight * jnp.exp(-((more - less * sine) ** 2) / (2 * (1 - sine**2)) - base)
     return angle * total / (2 * math.pi)
 
 
-_CLOSED: dict[str, Denoiser] = {
+_CLOSED: dict[str, Gradient] = {
     "abs(h1)": even_root(lambda y: y),
     "h1**2": even_root(jnp.sqrt),
     "He2(h1)": even_root(lambda y: jnp.sqrt(jnp.maximum(y + 1, 0))),

@@ -32,6 +32,7 @@ from jax.scipy.linalg import block_diag, solve_triangular
 
 from featlab.errors import InvalidParameter
 from featlab.simulate.amp_closed import tail
+from featlab.simulate.linalg import product
 
 if TYPE_CHECKING:
     from featlab.targets import Target
@@ -56,6 +57,7 @@ class _Piece(NamedTuple):
 
     log_weight: Array
     place: list[Array]
+    covariance: _Entries
     label: Array  # mean of the label
     variance: Array  # of the label
     slope: list[Array]  # covariance of the label with t
@@ -79,10 +81,16 @@ class _Piece(NamedTuple):
         pull = jnp.where(varies, (labels - self.label) / jnp.where(varies, self.variance, 1), 0)
         return [place + slope * pull for place, slope in zip(self.place, self.slope, strict=True)]
 
+    def left(self, i: int, j: int) -> Array:
+        """The posterior covariance of t_i and t_j, (n, k)."""
+        varies = self.variance > 0
+        known = self.slope[i] * self.slope[j] / jnp.where(varies, self.variance, 1)
+        return self.covariance[i][j] - jnp.where(varies, known, 0)
+
 
 @dataclass(frozen=True)
 class MixtureDenoiser:
-    """g_out for the labels of one target; called as a function of y (n,), omega (n, r), V (r, r)."""
+    """The denoiser for the labels of one target, as a function of y (n,), omega (n, r), V (r, r)."""
 
     target: Target
 
@@ -136,8 +144,11 @@ class MixtureDenoiser:
         """How many small clouds, whole or cut, there are for one sample."""
         return len(self.centres) * 2 ** len(self.kinks)
 
-    def __call__(self, labels: Array, fields: Array, covariance: Array) -> Array:
-        """g_out (n, r), a chunk of samples at a time."""
+    def __call__(self, labels: Array, fields: Array, covariance: Array) -> tuple[Array, Array]:
+        """g_out (n, r) and the sum of -dg_out/domega (r, r), a chunk of samples at a time.
+
+        With t as above, g_out = L^-T E[t | y] and -dg_out/domega = L^-T (I - Cov(t | y)) L^-1.
+        """
         count, rank = fields.shape
         root = jnp.linalg.cholesky(block_diag(covariance, jnp.eye(self.target.hidden, dtype=fields.dtype)))
         means = jnp.pad(fields, ((0, 0), (0, self.target.hidden)))
@@ -146,23 +157,33 @@ class MixtureDenoiser:
         beyond = chunks * size - count
         parts = jnp.pad(labels, (0, beyond)), jnp.pad(means, ((0, beyond), (0, 0)))
         split = tuple(array.reshape(chunks, size, *array.shape[1:]) for array in parts)
-        directions = lax.map(lambda part: self._mean_direction(part[0], part[1], root), split).reshape(
-            -1, means.shape[1]
-        )
-        return solve_triangular(root[:rank, :rank], directions[:count, :rank].T, lower=True, trans=1).T
+        first, second = lax.map(lambda part: self._moments(part[0], part[1], root), split)
+        first, second = first.reshape(-1, rank)[:count], second.reshape(-1, rank, rank)[:count]
+        shrunk = count * jnp.eye(rank, dtype=fields.dtype) - jnp.sum(second, axis=0) + product(first.T, first)
+        back = partial(solve_triangular, root[:rank, :rank], lower=True, trans=1)
+        return back(first.T).T, back(back(shrunk).T)
 
-    def _mean_direction(self, labels: Array, means: Array, root: Array) -> Array:
-        """E[t | y] (n, q); zero where no small cloud reaches the label."""
+    def _moments(self, labels: Array, means: Array, root: Array) -> tuple[Array, Array]:
+        """E[t | y] (n, r) and E[t t^T | y] (n, r, r); 0 and I where no small cloud reaches the label."""
         signs = combinations((1, -1), repeat=len(self.kinks))
         pieces = [self._piece(means, root, sides) for sides in signs]
         logs = self._log_weights(pieces, labels[:, None])
         top = jnp.max(logs, axis=1, keepdims=True)
         weights = jnp.exp(logs - jnp.where(jnp.isfinite(top), top, 0))
         total = jnp.sum(weights, axis=1)
+        weights = weights / jnp.where(total > 0, total, 1)[:, None]
         moved = [piece.moved(labels[:, None]) for piece in pieces]
-        columns = [jnp.concatenate(column, axis=1) for column in zip(*moved, strict=True)]
-        sums = jnp.stack([jnp.sum(weights * column, axis=1) for column in columns], axis=1)
-        return sums / jnp.where(total > 0, total, 1)[:, None]
+        places = [jnp.concatenate(column, axis=1) for column in zip(*moved, strict=True)]
+        every = range(self.target.rank)
+        first = jnp.stack([jnp.sum(weights * places[i], axis=1) for i in every], axis=1)
+
+        def second(i: int, j: int) -> Array:
+            spread = jnp.concatenate(jnp.broadcast_arrays(*(piece.left(i, j) for piece in pieces)), axis=1)
+            return jnp.where(total > 0, jnp.sum(weights * (places[i] * places[j] + spread), axis=1), float(i == j))
+
+        return first, jnp.stack(
+            [jnp.stack([second(min(i, j), max(i, j)) for j in every], axis=1) for i in every], axis=1
+        )
 
     def _log_weights(self, pieces: list[_Piece], labels: Array) -> Array:
         """Logarithms of the posterior weights of all pieces, (n, pieces): if the label is a value that some of them
@@ -192,7 +213,7 @@ class MixtureDenoiser:
                 [entry - lost * normal[i] * normal[j] for j, entry in enumerate(row)]
                 for i, row in enumerate(covariance)
             ]
-        return _Piece(log_weight, place, *self._label(_at(means, root, place), root, covariance))
+        return _Piece(log_weight, place, covariance, *self._label(_at(means, root, place), root, covariance))
 
     def _label(self, points: Array, root: Array, covariance: _Entries) -> tuple[Array, Array, list[Array]]:
         """Mean and variance of the label over a piece, to second order, and its covariance with t."""

@@ -52,6 +52,6 @@ def response(denoiser: Denoiser, labels: Array, rank: int) -> Array:
 
     def along(axis: Array) -> Array:
         fields = jnp.broadcast_to(_STEP * axis, (len(labels), rank))
-        return (denoiser(labels, fields, eye) - denoiser(labels, -fields, eye)) / (2 * _STEP)
+        return (denoiser(labels, fields, eye)[0] - denoiser(labels, -fields, eye)[0]) / (2 * _STEP)
 
     return jnp.stack([along(axis) for axis in eye], axis=2)
