@@ -13,7 +13,7 @@ from featlab.theory.online_averages import Averages, Descent
 from featlab.theory.online_cuts import triangular_root
 from featlab.theory.online_labels import label_points
 from featlab.theory.online_pairs import pair_terms
-from featlab.theory.online_rules import _pairs, averages, polynomial_degree, sobol_normals
+from featlab.theory.online_rules import averages, pair_rule, polynomial_degree, sobol_normals
 
 NAMES = ("drive", "pull", "noise", "risk")
 
@@ -214,8 +214,8 @@ def test_pairs_equal_the_product_rule():
         descent = Descent(activation("tanh"), second, biases, loss)
         product = averages(goal, descent)
         assert product.words == "quadrature"
-        pairs = _pairs(goal, descent, 2**18, 1, 1.0)(overlap, gram)
-        moved = _pairs(goal, replace(descent, biases=1.2 * biases), 2**18, 1, 1.0)(overlap, gram)
+        pairs = pair_rule(goal, descent, 2**18, 1, 1.0)(overlap, gram)
+        moved = pair_rule(goal, replace(descent, biases=1.2 * biases), 2**18, 1, 1.0)(overlap, gram)
         best = product.best(overlap, gram)
         for name in ("drive", "pull", "risk"):
             np.testing.assert_allclose(getattr(pairs, name), getattr(best, name), atol=1e-4)

@@ -80,7 +80,7 @@ def averages(target: Target, descent: Descent, points: int = _POINTS) -> Accurac
     per_axis = int(points ** (1 / (label_axes(target, descent.reach != 0) + descent.width)))
     if kinks or per_axis < _ENOUGH_NODES:
         if descent.width > 1 and (descent.loss == "correlation" or descent.reach == 0):
-            fine, coarse = (_pairs(target, descent, points, *version) for version in ((1, 1.0), (2, _COARSER)))
+            fine, coarse = (pair_rule(target, descent, points, *version) for version in ((1, 1.0), (2, _COARSER)))
             return Accuracy(fine, coarse, "quadrature over neurons and pairs, Sobol points for E[D_i D_j]", 1e-4)
         if kinks or per_axis < _FEWEST_NODES:
             first, second = (_sampled(target, descent, points, key) for key in (1, 2))
@@ -168,7 +168,8 @@ def _smooth(target: Target, descent: Descent, per_axis: int, scale: float) -> Pr
     return ProductRule(descent, labels, *_tensor(field_breaks, field_nodes, descent.width))
 
 
-def _pairs(target: Target, descent: Descent, points: int, key: int, scale: float) -> PairRule:
+def pair_rule(target: Target, descent: Descent, points: int, key: int, scale: float) -> PairRule:
+    """The rule of pairs; `key` scrambles what is sampled, `scale` < 1 takes fewer nodes for the rest."""
     singles: list[AveragesOf] = []
     for second, bias in zip(descent.second, descent.biases, strict=True):
         one = replace(descent, second=np.array([second]), biases=np.array([bias]), loss="correlation")
