@@ -189,10 +189,12 @@ def test_an_edited_study_runs_only_what_changed(file: Path, tmp_path: Path) -> N
     assert open_study(file)["x"].values.tolist() == [2, 3, 4, 5]
     with Store(file.with_suffix(".sqlite")) as store:
         assert len(store.outcomes()) == 5
-    assert study("run", file, "--fresh").exit_code == 0
+    fresh = study("run", file, "--fresh")
+    assert fresh.exit_code == 0
     with Store(file.with_suffix(".sqlite")) as store:
         assert len(store.outcomes()) == 4
     (aside,) = tmp_path.glob("sweep.until-*.sqlite")
+    assert fresh.stderr == f"The old results are in {aside}\n"
     with Store(aside) as store:
         assert len(store.outcomes()) == 5
 

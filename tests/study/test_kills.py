@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from pathlib import Path
 
-from benchmarks.study import kill_drivers, nothing, same_as_undisturbed
+from benchmarks.study import drive, kill_drivers, nothing, same_as_undisturbed
 
 from featlab.study import Study, run
 from featlab.study import open as open_study
+from featlab.study.store import Reader
 
+ROOT = Path(__file__).parents[2]
 KILLS, POINTS = 50, 1500
 
 
@@ -25,6 +29,21 @@ def test_fifty_kills(tmp_path: Path) -> None:
 def test_kills_find_a_store_that_acknowledges_too_early(tmp_path: Path) -> None:
     found = kill_drivers(3, 300, tmp_path, seed=1, lying=True)
     assert found["lost"] > 0
+
+
+def test_a_store_that_was_killed_while_it_was_made(tmp_path: Path) -> None:
+    """From the moment the file appears, every 2 ms: what is left can be opened and filled."""
+    for number in range(8):
+        store = tmp_path / f"{number}.sqlite"
+        program = f"from pathlib import Path; from benchmarks.study import drive; drive(Path({str(store)!r}), 200)"
+        with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.DEVNULL, cwd=ROOT) as driver:
+            while not store.exists():
+                assert driver.poll() is None
+            time.sleep(0.002 * number)
+            driver.kill()
+        drive(store, 20)
+        with Reader(store) as reader:
+            assert len(reader.outcomes()) >= 20
 
 
 def test_a_hundred_thousand_points(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def run(
     chosen = _engine(engine, workers, scheduler)
     described, runner, place = _opened(file, store)
     if fresh:
-        _refuse_active(place, "--fresh")
+        _start_over(described, runner, place, wait=wait, quiet=quiet)
     with bar(sys.stderr.isatty() and not quiet and not as_json) as shown:
         try:
             progress = fill(
@@ -121,7 +121,6 @@ def run(
                 runner,
                 place,
                 engine=chosen,
-                fresh=fresh,
                 retry_failed=retry_failed,
                 wait=wait,
                 on_start=None if shown is None else shown.start,
@@ -273,11 +272,18 @@ def _engine(name: str, workers: int | None, scheduler: str | None) -> Engine:
     return InProcess()
 
 
-def _refuse_active(place: Path, option: str) -> None:
+def _start_over(described: StudyFile, runner: Runner, place: Path, *, wait: bool, quiet: bool) -> None:
+    """Set the old results aside, once it is sure that the study can be run."""
+    from featlab.study.drive import set_aside
+    from featlab.study.identity import runs_of
     from featlab.study.slurm import jobs
 
     for job in jobs(place):
-        fail(f"{option}: job {job} of this study is in Slurm's queue; `scancel {job}` first")
+        fail(f"--fresh: job {job} of this study is in Slurm's queue; `scancel {job}` first")
+    runs_of(described.study, runner)
+    aside = set_aside(place, wait=wait)
+    if aside is not None and not quiet:
+        typer.echo(f"The old results are in {aside}", err=True)
 
 
 def _interrupted(described: StudyFile, runner: Runner, place: Path) -> NoReturn:

@@ -88,12 +88,13 @@ class Bar:
     """A progress bar with an estimate on stderr."""
 
     def __init__(self, bar: Any) -> None:
-        self._bar, self._task, self._failed = bar, bar.add_task("", total=None, failed=""), 0
+        self._bar, self._task, self._failed = bar, 0, 0
 
     def start(self, progress: Progress) -> None:
-        """What is done already does not count for the estimate."""
-        self._bar.update(self._task, total=progress.total, completed=progress.done + progress.failed)
+        """Begin with what is done already, which tells nothing about how fast it goes."""
         self._failed = progress.failed
+        done = progress.done + progress.failed
+        self._task = self._bar.add_task("", total=progress.total, completed=done, failed="")
 
     def advance(self, records: list[Record]) -> None:
         """These are acknowledged."""
