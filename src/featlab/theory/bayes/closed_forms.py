@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -13,21 +14,38 @@ from featlab.targets import Target
 from featlab.theory.bayes.channel import Channel, Told
 from featlab.theory.bayes.rules import evenly_spaced
 
+_MEAN_LOG_NORMAL = -0.5 * (np.euler_gamma + np.log(2))  # E[log |z|], z ~ N(0, 1)
+_STAIRCASE = "h1**2 + sign(h1*h2*h3)"
+
 
 def closed_form(target: Target) -> Channel | None:
     """The closed form for a target, if it is one of those that have one."""
     if target.noise > 0 or target.hidden:
         return None
-    known: dict[str, type[PhaseRetrieval] | type[TwoParity]] = {"abs(h1)": PhaseRetrieval, "sign(h1*h2)": TwoParity}
-    found = known.get(target.text)
-    return found() if found else None
+    if target.text == "abs(h1)":
+        return PhaseRetrieval()
+    if target.text == "h1**2":  # the level sets are those of |h1|; H differs by E[log |dy/d|z||] = E[log 2 |z|]
+        return PhaseRetrieval(shift=-float(np.log(2)) - _MEAN_LOG_NORMAL)
+    if target.text == "sign(h1*h2)":
+        return TwoParity()
+    if target.text == _STAIRCASE:
+        from featlab.theory.bayes.staircase import Staircase
+
+        return Staircase()
+    return None
 
 
+@dataclass(frozen=True, eq=False)
 class PhaseRetrieval:
     """y = |z|: E[z | y, omega] = y tanh(omega y / V), g_out = (y tanh(omega y / V) - omega) / V (Barbier et al. 2019).
 
     F(q) = E[g_out^2] over z ~ N(0, 1) and omega | z ~ N(q z, q (1 - q)); by symmetry z > 0.
+
+    Attributes:
+        shift: added to H, for a label that is a function of |z|.
     """
+
+    shift: float = 0.0
 
     @cached_property
     def _rule(self) -> tuple[Floats, Floats, Floats, Floats]:
@@ -49,7 +67,23 @@ class PhaseRetrieval:
         gradient = (z * np.copysign((1 - small) / (1 + small), omega) - omega) / v
         # log of N(z; omega, v) + N(-z; omega, v)
         log_z = -0.5 * (z - np.abs(omega)) ** 2 / v + np.log1p(small) - 0.5 * np.log(2 * np.pi * v)
-        return Told(np.array([[weights @ (gradient**2 @ inner)]]), float(weights @ (log_z @ inner)))
+        return Told(np.array([[weights @ (gradient**2 @ inner)]]), float(weights @ (log_z @ inner)) + self.shift)
+
+
+def parity_axis(q: float) -> tuple[Floats, Floats, Floats]:
+    """Nodes omega > 0 of N(0, q) as (erfc, weights, e'), on panels that resolve both sqrt(q) and sqrt(1 - q)."""
+    v = 1 - q
+    if q == 0:
+        return np.ones(1), np.ones(1), np.full(1, np.sqrt(2 / (np.pi * v)))
+    scale = np.sqrt(v / q)
+    grades = scale * np.array([0.5, 1.0, 2.0, 4.0, 8.0])
+    edges = np.unique([0.0, *grades[grades < 7.5], 1.0, 2.0, 4.0, 7.5])
+    t, w = legendre(10)
+    half = 0.5 * np.diff(edges)[:, None]
+    s = (0.5 * (edges[1:] + edges[:-1])[:, None] + half * t).ravel()
+    weights = 2 * (half * w).ravel() * np.exp(-0.5 * s * s) / np.sqrt(2 * np.pi)
+    ratio = s / scale
+    return erfc(ratio / np.sqrt(2)), weights, np.sqrt(2 / (np.pi * v)) * np.exp(-0.5 * ratio**2)
 
 
 class TwoParity:
@@ -63,7 +97,7 @@ class TwoParity:
         """F and H at Q (2, 2)."""
         if abs(overlap[0, 1]) > 1e-12:
             return self._generic.at(overlap)
-        (x1, w1, slope1), (x2, w2, slope2) = (self._axis(float(overlap[i, i])) for i in range(2))
+        (x1, w1, slope1), (x2, w2, slope2) = (parity_axis(float(overlap[i, i])) for i in range(2))
         error1, error2 = 1 - x1[:, None], 1 - x2
         # 1 - e1 e2 = c1 + c2 - c1 c2 with c = erfc, which does not cancel where both are close to 1.
         below = x1[:, None] + x2 - x1[:, None] * x2
@@ -83,19 +117,3 @@ class TwoParity:
         from featlab.theory.bayes.discrete import Discrete
 
         return Discrete(target("sign(h1*h2)"))
-
-    @staticmethod
-    def _axis(q: float) -> tuple[Floats, Floats, Floats]:
-        """Nodes omega > 0 of N(0, q) as (erfc, weights, e'), on panels that resolve both sqrt(q) and sqrt(1 - q)."""
-        v = 1 - q
-        if q == 0:
-            return np.ones(1), np.ones(1), np.full(1, np.sqrt(2 / (np.pi * v)))
-        scale = np.sqrt(v / q)
-        grades = scale * np.array([0.5, 1.0, 2.0, 4.0, 8.0])
-        edges = np.unique([0.0, *grades[grades < 7.5], 1.0, 2.0, 4.0, 7.5])
-        t, w = legendre(10)
-        half = 0.5 * np.diff(edges)[:, None]
-        s = (0.5 * (edges[1:] + edges[:-1])[:, None] + half * t).ravel()
-        weights = 2 * (half * w).ravel() * np.exp(-0.5 * s * s) / np.sqrt(2 * np.pi)
-        ratio = s / scale
-        return erfc(ratio / np.sqrt(2)), weights, np.sqrt(2 / (np.pi * v)) * np.exp(-0.5 * ratio**2)
