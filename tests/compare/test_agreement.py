@@ -195,6 +195,20 @@ def test_a_sure_quantity_does_not_vouch_for_a_noisy_one() -> None:
     assert compare(theory, data).verdict is Agreement.CANNOT_TELL
 
 
+def test_a_given_start_is_no_evidence() -> None:
+    """At the start all seeds are alike, as prescribed: that they are where the prediction starts tells nothing."""
+    data = measurement(TRUTH, noise=0.4, key=3)
+    data["overlap"].values[:, 0] = TRUTH[0]
+    assert compare(prediction(TRUTH), data).verdict is Agreement.CANNOT_TELL
+    elsewhere = TRUTH + np.array([0.3, 0, 0, 0, 0, 0])[:, None, None]
+    assert compare(prediction(elsewhere), data).verdict is Agreement.DISAGREES
+
+
+def test_a_prediction_of_rounding_size_is_one_of_zero() -> None:
+    nothing = 1e-17 * TRUTH
+    assert compare(prediction(nothing), measurement(nothing, noise=0.02)).verdict is Agreement.AGREES
+
+
 def test_times_are_matched_within_half_a_step() -> None:
     """One-pass learners: time is steps / d, rounded to whole steps."""
     data = measurement(TRUTH, noise=0.01)

@@ -13,6 +13,8 @@ _PUBLIC = {
     "assert_agrees": "agreement",
     "Agreement": "agreement",
     "Comparison": "agreement",
+    "Demonstration": "demonstration",
+    "demonstrate": "demonstration",
     "Both": "both",
     "predict_and_simulate": "both",
     "FiniteSize": "laying",

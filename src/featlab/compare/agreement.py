@@ -128,6 +128,11 @@ class _Tested:
         self.margin = float(ratios[self.place])
 
     @property
+    def scatters(self) -> bool:
+        """Whether seeds differ anywhere."""
+        return bool(np.any(self.laid.measured))
+
+    @property
     def largest_z(self) -> float:
         return float(abs(self.laid.z.values[self.place]))
 
@@ -142,7 +147,7 @@ class _Tested:
         """
         reach = self.laid.reach()
         sign = np.where(self.laid.theory.values < 0, -1.0, 1.0)
-        usable = self.where & (reach > 0)
+        usable = (self.laid.measured if self.scatters else self.where) & (reach > 0)
         along = (self.laid.difference.values * sign)[usable]
         bound, scale = self.bounds[usable], reach[usable]
         if not scale.size:
@@ -152,7 +157,8 @@ class _Tested:
 
 def _resolution(tested: Sequence[_Tested]) -> float:
     """Of the quantity that is told apart the worst: a norm kept at one must not vouch for an overlap lost in noise."""
-    return max(0.0, *(factor for one in tested for factor in one.rejecting_factors()))
+    telling = [one for one in tested if one.scatters] or tested
+    return max(0.0, *(factor for one in telling for factor in one.rejecting_factors()))
 
 
 def _names(prediction: xr.Dataset, measurement: xr.Dataset, names: Sequence[str] | None) -> list[str]:
@@ -180,7 +186,8 @@ def _judge(
         return Agreement.CANNOT_TELL, f"there is no point at which both have a value and an error: {why}.{gaps}"
     if worst.margin > 1:
         return Agreement.DISAGREES, f"{_point(worst)}, where at most {worst.allowed_z:.1f} are allowed.{gaps}"
-    within = f"largest |z| {worst.largest_z:.1f} where {worst.allowed_z:.1f} is allowed, at {points} point{'s' if points > 1 else ''}"
+    count = "1 point" if points == 1 else f"{points} points"
+    within = f"largest |z| {worst.largest_z:.1f} where {worst.allowed_z:.1f} is allowed, at {count}"
     if resolution > WRONG_BY:
         error = f"{resolution:.0%}" if np.isfinite(resolution) else "any factor"
         return Agreement.CANNOT_TELL, (

@@ -14,6 +14,9 @@ from featlab.errors import InvalidParameter
 _ROUNDING = {"float32": 1e-5, "float64": 1e-12}
 # What a quantity is measured by where the whole prediction is zero: cosines and overlaps of unit rows are at most one.
 _NATURAL_SIZE = {"cosine": 1.0, "overlap": 1.0, "subspace": 1.0}
+_VANISHING = 1e-9
+# Scatter below this share of the size is rounding.
+_SCATTERLESS = 1e-6
 
 
 @dataclass(frozen=True)
@@ -85,10 +88,16 @@ class Laid:
         """The |z| that a right prediction exceeds with this probability at one point (Student's law, two-sided)."""
         return scipy.stats.t.isf(chance / 2, self.freedom.values)
 
+    @property
+    def measured(self) -> np.ndarray:
+        """The points at which seeds differ. Where they do not, as at a given start, there is nothing to find out."""
+        return self.compared & (self.error.values > _SCATTERLESS * self.size)
+
     def reach(self) -> np.ndarray:
-        """What a relative error of one would change at each point."""
+        """What a relative error of one would change at each point; of a curve that vanishes, the size."""
         predicted = np.abs(self.theory.values)
-        return predicted if np.nanmax(predicted, initial=0.0) > 0 else np.full_like(predicted, self.size)
+        vanishes = np.nanmax(predicted, initial=0.0) <= _VANISHING * self.size
+        return np.full_like(predicted, self.size) if vanishes else predicted
 
 
 def lay(
@@ -197,8 +206,8 @@ def _seed_mean(values: xr.DataArray) -> xr.DataArray:
 
 def _size(name: str, theory: xr.DataArray) -> float:
     present = np.abs(theory.values[np.isfinite(theory.values)])
-    largest = float(np.max(present, initial=0.0))
-    return largest if largest > 0 else _NATURAL_SIZE.get(name, 0.0)
+    largest, natural = float(np.max(present, initial=0.0)), _NATURAL_SIZE.get(name, 0.0)
+    return largest if largest > _VANISHING * natural else natural
 
 
 def _fraction(allowance: FiniteSize | float, measurement: xr.Dataset) -> float:
