@@ -60,6 +60,13 @@ def overhead(points: int, directory: Path) -> tuple[float, float]:
     return 1e3 * running / points, opening
 
 
+SHORT = Runner(short, "short")
+
+
+def _study(points: int) -> Study:
+    return Study(axes={"x": range(points)}, key=11)
+
+
 class LyingStore(Store):
     """Acknowledges before it writes: what must be found out."""
 
@@ -77,8 +84,7 @@ def drive(store: Path, points: int, *, lying: bool = False) -> None:
         import featlab.study.drive
 
         featlab.study.drive.Store = LyingStore  # type: ignore[misc]
-    study = Study(axes={"x": range(points)}, key=11)
-    run(study, Runner(short, "short"), store, on_acknowledged=lambda done: print(*(one.id for one in done), flush=True))
+    run(_study(points), SHORT, store, on_acknowledged=lambda done: print(*(one.id for one in done), flush=True))
 
 
 def kill_drivers(kills: int, points: int, directory: Path, *, seed: int = 0, lying: bool = False) -> dict[str, int]:
@@ -114,7 +120,7 @@ def same_as_undisturbed(points: int, directory: Path) -> bool:
     """Whether the killed study's dataset is that of a study which nobody killed, bit by bit."""
     from featlab.study import open as open_study
 
-    drive(directory / "undisturbed.sqlite", points)
+    run(_study(points), SHORT, directory / "undisturbed.sqlite")
     one, other = (open_study(directory / f"{name}.sqlite") for name in ("killed", "undisturbed"))
     return one.identical(other) and all(
         one[name].values.tobytes() == other[name].values.tobytes() for name in other.variables

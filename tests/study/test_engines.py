@@ -17,7 +17,7 @@ import pytest
 import xarray as xr
 
 from featlab.errors import InvalidParameter
-from featlab.study import EngineFault, FromExecutor, InProcess, Pool, Study, provenance, run
+from featlab.study import EngineFault, FromExecutor, InProcess, Pool, Study, plan, provenance, run
 from featlab.study import open as open_study
 from featlab.study.engines.executor import _Bundles
 from featlab.study.engines.protocol import Engine
@@ -204,6 +204,14 @@ def test_a_worker_compiles_each_shape_once(path: Path, tmp_path: Path) -> None:
 def test_what_cannot_travel_is_said(path: Path) -> None:
     with pytest.raises(EngineFault, match=r"cannot be sent to another process: .*; define it in a module"):
         run(Study(), lambda point, key: [], path, engine=Pool(1))
+    with pytest.raises(EngineFault, match=r"cannot be sent to another process"):
+        plan(Study(), lambda point, key: [], path)
+
+
+def test_a_probe_that_dies_is_said(path: Path, tmp_path: Path) -> None:
+    with pytest.raises(EngineFault, match=r"the probe died \(exit code -9\); out of memory\?"):
+        plan(Study({"marks": str(tmp_path)}, {"x": [1, 5]}), fragile, path)
+    assert not path.exists()
 
 
 def test_workers_that_cannot_begin_are_said(path: Path, capfd: pytest.CaptureFixture[str]) -> None:

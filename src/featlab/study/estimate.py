@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from time import perf_counter
@@ -12,7 +11,7 @@ from typing import Any
 
 from featlab.study.description import Point, Study
 from featlab.study.drive import Progress, missing_runs, progress_of
-from featlab.study.engines.pool import ignoring_interrupts
+from featlab.study.engines.pool import spawned
 from featlab.study.faults import EngineFault
 from featlab.study.grouping import by_shape
 from featlab.study.identity import Run, runs_of
@@ -93,14 +92,9 @@ def stored_outcomes(store: str | Path) -> dict[str, str]:
 
 
 def _probed(run_point: RunPoint, run: Run) -> Probe:
-    context = get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_probe, args=(theirs, run_point, run), daemon=True)
-    with ignoring_interrupts():
-        process.start()
-    theirs.close()
+    process, pipe = spawned(_probe, run_point, run)
     try:
-        answer: dict[str, Any] = ours.recv()
+        answer: dict[str, Any] = pipe.recv()
     except EOFError:
         process.join()
         raise EngineFault(f"the probe died (exit code {process.exitcode}); out of memory?") from None

@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pickle import PicklingError
+from typing import Any
 
 from featlab.errors import InvalidParameter
 from featlab.study.engines.protocol import MOST_ATTEMPTS, TICK_SECONDS, Records
@@ -131,18 +132,7 @@ class _Worker:
         self.run: Run | None = None
         self.shape: int | None = None
         self.ready = False
-        context = get_context("spawn")
-        self.pipe, theirs = context.Pipe()
-        self._process: SpawnProcess = context.Process(target=_serve, args=(theirs, run_point), daemon=True)
-        try:
-            with ignoring_interrupts():
-                self._process.start()
-        except (AttributeError, TypeError, PicklingError) as fault:
-            raise EngineFault(
-                f"the runner cannot be sent to another process: {fault}; define it in a module"
-            ) from fault
-        finally:
-            theirs.close()
+        self._process, self.pipe = spawned(_serve, run_point)
 
     @property
     def words(self) -> str:
@@ -176,8 +166,24 @@ def _serve(pipe: Connection, run_point: RunPoint) -> None:
             pipe.send(perform(run_point, pipe.recv()))
 
 
+def spawned(target: Callable[..., None], *args: Any) -> tuple[SpawnProcess, Connection]:
+    """A process that calls `target(pipe, *args)`, and the other end of its pipe."""
+    context = get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=target, args=(theirs, *args), daemon=True)
+    try:
+        with _ignoring_interrupts():
+            process.start()
+    except (AttributeError, TypeError, PicklingError) as fault:
+        reason = f"the runner cannot be sent to another process: {fault}"
+        raise EngineFault(f"{reason}; define it in a module") from fault
+    finally:
+        theirs.close()
+    return process, ours
+
+
 @contextmanager
-def ignoring_interrupts() -> Iterator[None]:
+def _ignoring_interrupts() -> Iterator[None]:
     """A process started within is deaf to Ctrl-C, which the terminal sends to all: the driver alone decides."""
     if threading.current_thread() is not threading.main_thread():
         yield
