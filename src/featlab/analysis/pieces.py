@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from featlab.analysis.label_law import LabelLaw
 from featlab.gaussian.hermite import Floats, Integers
-from featlab.gaussian.quadrature import pad_by_line, roots_on_lines
+from featlab.gaussian.quadrature import pad_by_line, roots_on_lines, static_breaks
 from featlab.targets import Target
 
 REACH = 7.5  # the prior's mass beyond is 6e-14
@@ -90,6 +90,11 @@ def _crossings(target: Target, lines: Floats, axis: int, scan: Floats, centres: 
     found = [np.zeros((len(lines), 0))]
     for kink in target.kinks:
         if axis not in kink.variables:
+            continue
+        if len(kink.variables) == 1:
+            places = np.tile(static_breaks([kink], axis, lines.shape[1]), (len(lines), 1))
+            ends = centres[:, None] + scan[[0, -1]]
+            found.append(np.clip(places, ends[:, :1], ends[:, 1:]))
             continue
 
         def values(line: Integers, position: Floats, surface: Callable[[Floats], Floats] = kink.function) -> Floats:

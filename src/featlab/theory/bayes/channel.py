@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
 from featlab.targets import Target
 
@@ -45,19 +46,22 @@ def channel(target: Target, *, generic: bool = False) -> Channel:
 def generic_channel(target: Target) -> Channel:
     """Label noise: cells and a convolution; one direction: preimages; few labels: regions; else level sets."""
     from featlab.analysis.label_law import label_law
+    from featlab.theory.bayes.noisy import Noisy, smooth_enough
 
-    if target.rank == 1 and target.hidden == 0 and target.noise == 0:
+    fields = target.rank + target.hidden
+    if target.noise > 0 and fields <= 4 and smooth_enough(target):
+        return Noisy(target)
+    if fields == 1 and target.noise == 0:
         from featlab.theory.bayes.single_index import SingleIndex
 
         return SingleIndex(target)
-    if target.noise > 0:
-        from featlab.theory.bayes.noisy import Noisy
-
-        return Noisy(target)
-    if label_law(target).discrete:
+    if target.noise == 0 and fields <= 4 and label_law(target).discrete:
         from featlab.theory.bayes.discrete import Discrete
 
         return Discrete(target)
+    if fields + (target.noise > 0) > 3:
+        expected = "at most three directions and noise variables, or four if the labels are discrete or well smoothed"
+        raise InvalidParameter("target", target.text, expected + " by noise (5% of their deviation)")
     from featlab.theory.bayes.continuous import Continuous
 
     return Continuous(target)

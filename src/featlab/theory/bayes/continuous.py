@@ -33,7 +33,6 @@ _REACH = 7.0
 _PANELS = (-8.0, -3.5, -2.2, -1.2, 0.0, 1.2, 2.2, 3.5, 8.0)
 _OUTER_NODES = 4
 _INNER_NODES, _FEW_INNER_NODES, _MUCH_OVERLAP = 12, 8, 0.5
-_SOBOL_POINTS = 512
 _SHIFTS = 32
 _CHUNK = 2_000_000
 _ROWS_OF_THREE = 32
@@ -68,10 +67,15 @@ class Sample:
 
 
 class Continuous:
-    """F and H of a target whose label has a density (perhaps with atoms besides), or noise."""
+    """F and H of a target whose label has a density, perhaps with atoms besides.
 
-    def __init__(self, target: Target) -> None:
+    Args:
+        sobol_points: how many points x are taken where there are three fields or more.
+    """
+
+    def __init__(self, target: Target, sobol_points: int = 512) -> None:
         self.target = noise_inside(target) if target.noise > 0 else target
+        self.sobol_points = sobol_points
         self._samples: dict[tuple[Ranges, tuple[int, ...]], Sample] = {}
 
     def at(self, overlap: Floats) -> Told:
@@ -113,7 +117,9 @@ class Continuous:
         key = (ranges, group.halved)
         if key not in self._samples:
             dimension = self.target.rank + self.target.hidden
-            self._samples[key] = _sobol(self.target, ranges) if dimension > 2 else _panels(self.target, ranges, group)
+            many = dimension > 2
+            sample = _sobol(self.target, ranges, self.sobol_points) if many else _panels(self.target, ranges, group)
+            self._samples[key] = sample
         return self._samples[key]
 
 
@@ -164,14 +170,14 @@ def _panels(target: Target, ranges: Ranges, group: Fold) -> Sample:
     return Sample(lines.t, lines.weights / lines.weights.sum(), fibres, None)
 
 
-def _sobol(target: Target, ranges: Ranges) -> Sample:
+def _sobol(target: Target, ranges: Ranges, count: int) -> Sample:
     """Scrambled Sobol points for x and, shifted along a lattice, for omega given z: three fields or more."""
     rank, dimension = target.rank, target.rank + target.hidden
-    uniform = qmc.Sobol(dimension + rank, seed=20_240_915).random(_SOBOL_POINTS)
+    uniform = qmc.Sobol(dimension + rank, seed=20_240_915).random(count)
     points = ndtri(uniform[:, :dimension])
     lattice = np.outer(np.arange(_SHIFTS), np.array([1, 7, 11, 13])[:rank]) / _SHIFTS
     shifted = np.clip((uniform[:, None, dimension:] + lattice) % 1.0, 1e-9, 1 - 1e-9)
     grading, mirrors = _grading(target, ranges, 2.0, 3, 41), _mirrors(target, ranges)
-    rows = np.array_split(points, _SOBOL_POINTS // _ROWS_OF_THREE)
+    rows = np.array_split(points, max(1, count // _ROWS_OF_THREE))
     fibres = together([level_set_around(target, some, grading, mirrors) for some in rows])
-    return Sample(points, np.full(_SOBOL_POINTS, 1 / _SOBOL_POINTS), fibres, shifted)
+    return Sample(points, np.full(count, 1 / count), fibres, shifted)

@@ -26,6 +26,7 @@ from featlab.theory.bayes.symmetry import interchangeable
 
 STARTS = ("uninformed", "slightly informed", "informed")
 SLIGHT = 1e-4
+_ALMOST_PERFECT = 1 - 1e-9
 _REMEDY = "raise iterations, or ask for an alpha farther from a threshold, where state evolution slows down"
 
 
@@ -65,16 +66,17 @@ def update(told: Channel, alpha: float, overlap: Floats) -> Floats:
 
 
 def start_matrix(start: str | Floats, rank: int) -> Floats:
-    """The overlap at the start: a word, or a symmetric matrix with eigenvalues from 0 to below 1."""
+    """The overlap at the start: a word, or a symmetric matrix with eigenvalues from 0 to 1 (kept a little below)."""
     if isinstance(start, str):
         if start not in STARTS:
             raise InvalidParameter("start", start, "one of " + ", ".join(map(repr, STARTS)) + ", or a matrix")
         return {"uninformed": 0.0, "slightly informed": SLIGHT, "informed": 1 - 1e-6}[start] * np.eye(rank)
     matrix = np.atleast_2d(np.asarray(start, dtype=float))
     square = matrix.shape == (rank, rank) and np.allclose(matrix, matrix.T, atol=1e-9)
-    if not square or np.linalg.eigvalsh(matrix)[0] < -1e-9 or np.linalg.eigvalsh(matrix)[-1] >= 1:
-        raise InvalidParameter("start", start, f"a symmetric {rank} x {rank} matrix with eigenvalues in [0, 1)")
-    return 0.5 * (matrix + matrix.T)
+    values, vectors = np.linalg.eigh(matrix) if square else (np.full(1, np.nan), np.eye(1))
+    if not (values[0] >= -1e-9 and values[-1] <= 1 + 1e-9):
+        raise InvalidParameter("start", start, f"a symmetric {rank} x {rank} matrix with eigenvalues in [0, 1]")
+    return (vectors * np.clip(values, 0.0, _ALMOST_PERFECT)) @ vectors.T
 
 
 def check_alpha(alpha: float) -> float:

@@ -1,0 +1,69 @@
+"""Bayes-AMP predicted: state evolution, iteration by iteration, from the overlap at the start."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from featlab.gaussian.hermite import Floats
+from featlab.learners.amp import BayesAmp
+from featlab.theory.bayes.errors import bayes_errors
+from featlab.theory.bayes.state_evolution import channel_of, update
+from featlab.theory.question import NoPrediction, Prediction, Question, Start
+
+_STILL = 1e-9
+_WORDS = (
+    "state evolution of Bayes-AMP as d -> infinity at n/d fixed: the overlap matrix of the estimate, and the risk of "
+    "the plug-in predictor g(What x)"
+)
+_DAMPED = "; with damping the path is that of damped state evolution, only the end is exact"
+_WEAK = "; from a start of overlap 1/sqrt(d) the time to leave it is only known up to its logarithm"
+
+
+def amp_start(learner: BayesAmp, rank: int, dim: int) -> Start:
+    """The estimate at the start as described: M = Q = start_overlap I if informed, independent of the target if random.
+
+    Random rows have overlaps of size |w| / sqrt(d) with each direction; here r of them lie along one direction each.
+    """
+    if learner.start == "spectral":
+        raise NoPrediction(
+            "a spectral start: its overlap is not predicted here; give start= a simulation that observes overlap and "
+            "gram at time 0, or ask featlab.theory.bayes.state_evolution where the iteration ends"
+        )
+    eye, overlap = np.eye(rank), learner.start_overlap
+    none = np.zeros(rank)
+    if learner.start == "informed":
+        return Start(overlap * eye, overlap * eye, none, none)
+    return Start(np.sqrt(overlap / dim) * eye, overlap * eye, none, none)
+
+
+def predict_amp(question: Question, start: Start) -> Prediction:
+    """The overlap of Bayes-AMP after the asked iterations: state evolution from what the start knows.
+
+    An estimate with overlaps M and Gram matrix G knows as much about the directions as one with Q = M^T G^{-1} M that
+    message passing itself could have produced; for an informed start that is M itself.
+    """
+    if question.samples is None:
+        raise NoPrediction("the number of samples: state evolution depends on samples / dim; give samples=")
+    learner, of = question.learner, question.target
+    told, alpha = channel_of(of), question.samples / question.dim
+    overlap = _known(start, of.rank)
+    weak = float(np.linalg.eigvalsh(overlap)[-1]) < 10 * of.rank / question.dim
+    path = [overlap]
+    for _ in range(int(question.steps[-1])):
+        new = (1 - learner.damping) * update(told, alpha, path[-1]) + learner.damping * path[-1]
+        if np.linalg.norm(new - path[-1]) <= _STILL:
+            break
+        path.append(new)
+    overlaps = np.array([path[min(step, len(path) - 1)] for step in question.steps])
+    risk = np.array([bayes_errors(of, one).plug_in for one in overlaps])
+    words = _WORDS + (_DAMPED if learner.damping > 0 else "") + (_WEAK if weak else "")
+    return Prediction({"overlap": overlaps, "gram": overlaps, "risk": risk}, words)
+
+
+def _known(start: Start, rank: int) -> Floats:
+    """M^T G^{-1} M, kept below 1."""
+    matrix = start.overlap.T @ np.linalg.pinv(start.gram) @ start.overlap
+    if matrix.shape != (rank, rank) or not np.all(np.isfinite(matrix)):
+        raise NoPrediction(f"a start with overlaps of shape {start.overlap.shape}: Bayes-AMP has {rank} rows")
+    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    return (vectors * np.clip(values, 0.0, 1 - 1e-6)) @ vectors.T

@@ -1,0 +1,134 @@
+"""What happens to message passing as alpha grows: directions found at once, found gradually, found with a jump.
+
+At a fixed point Q some directions may be unknown altogether. They stay so while the linearised iteration shrinks them;
+the alpha at which it stops doing so depends on how well the others are known by then, so that it lies above the
+threshold that takes them for granted (`analysis.thresholds`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from featlab.errors import InvalidParameter
+from featlab.gaussian.hermite import Floats
+from featlab.targets import Target, target
+from featlab.theory.bayes.channel import Channel
+from featlab.theory.bayes.family import Family
+from featlab.theory.bayes.state_evolution import (
+    SLIGHT,
+    channel_of,
+    family_of,
+    overlap_curve,
+    state_evolution,
+    update,
+)
+from featlab.theory.bayes.symmetry import interchangeable
+
+_UNKNOWN = 1e-6
+_GRID = 20
+_LOWEST = 0.05
+_HALVINGS = 13
+_JUMP = 0.05
+_PROBE = 1e-6
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something happens at `alpha`: the overlap of state evolution, from a weak start, just before and just after.
+
+    Attributes:
+        kind: "trivial" (known from alpha = 0 on), "continuous" (weak recovery), "jump", or "perfect" (q reaches 1).
+    """
+
+    alpha: float
+    kind: str
+    before: Floats
+    after: Floats
+
+
+def threshold_sequence(of: Target | str, highest: float = 4.0) -> tuple[Event, ...]:
+    """All that happens to the overlap of message passing for alpha up to `highest`, in order."""
+    of = target(of)
+    if not highest > _LOWEST:
+        raise InvalidParameter("highest", highest, f"a number of samples per dimension above {_LOWEST}")
+    if interchangeable(of):
+        return tuple(event for event in _of_family(family_of(of)) if event.alpha <= highest)
+    return _of_curve(of, highest)
+
+
+def _of_family(family: Family) -> list[Event]:
+    eye = np.eye(family.rank)
+    events = []
+    threshold, jumps = family.threshold(), family.jumps()
+    from_nothing = bool(jumps) and jumps[0][1] < SLIGHT
+    if threshold == 0:
+        events.append(Event(0.0, "trivial", 0 * eye, 0 * eye))
+    elif np.isfinite(threshold) and not from_nothing:
+        events.append(Event(threshold, "continuous", 0 * eye, 0 * eye))
+    events += [Event(alpha, "jump", low * eye, high * eye) for alpha, low, high in jumps]
+    last = float(family.reciprocal(np.array(0.5 * np.pi)))
+    if last > 1e-3 and not (jumps and jumps[-1][2] == 1.0):
+        events.append(Event(1 / last, "perfect", eye, eye))
+    return events
+
+
+def _of_curve(of: Target, highest: float) -> tuple[Event, ...]:
+    told = channel_of(of)
+    alphas = np.geomspace(_LOWEST, highest, _GRID)
+    overlaps = overlap_curve(of, alphas.tolist()).overlaps
+    start = told.at(np.zeros((of.rank, of.rank))).information
+    events = []
+    if np.linalg.eigvalsh(start)[-1] > _UNKNOWN:
+        zero = np.zeros_like(start)
+        events.append(Event(0.0, "trivial", zero, update(told, _LOWEST, zero)))
+    for place in range(_GRID - 1):
+        ends = (float(alphas[place]), float(alphas[place + 1]))
+        low, high = overlaps[place], overlaps[place + 1]
+        if _unknown(high).shape[1] < _unknown(low).shape[1]:
+            events.append(_recovery(of, told, ends, low))
+        elif np.max(np.abs(high - low)) > _JUMP:
+            events += _jump(of, ends, low, high)
+    return tuple(events)
+
+
+def _unknown(overlap: Floats) -> Floats:
+    """The directions of which nothing is known: orthonormal columns."""
+    values, vectors = np.linalg.eigh(overlap)
+    return vectors[:, values < _UNKNOWN]
+
+
+def _without(overlap: Floats, unknown: Floats) -> Floats:
+    keep = np.eye(len(overlap)) - unknown @ unknown.T
+    return keep @ overlap @ keep
+
+
+def _recovery(of: Target, told: Channel, ends: tuple[float, float], low: Floats) -> Event:
+    """The alpha at which unknown directions begin to grow, by bisection of their growth in one iteration."""
+    unknown = _unknown(low)
+    below, above = ends
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (below + above)
+        overlap = _without(state_evolution(of, middle, _without(low, unknown)).overlap, unknown)
+        grown = unknown.T @ update(told, middle, overlap + _PROBE * unknown @ unknown.T) @ unknown
+        below, above = (below, middle) if np.linalg.eigvalsh(grown)[-1] > _PROBE else (middle, above)
+    before = _without(state_evolution(of, below, _without(low, unknown)).overlap, unknown)
+    after = state_evolution(of, 1.002 * above, before + SLIGHT * unknown @ unknown.T).overlap
+    found = np.linalg.eigvalsh(unknown.T @ after @ unknown)[-1]
+    return Event(0.5 * (below + above), "jump" if found > _JUMP else "continuous", before, after)
+
+
+def _jump(of: Target, ends: tuple[float, float], low: Floats, high: Floats) -> list[Event]:
+    """A discontinuity between two alphas, by bisection; none if the overlap only grows fast."""
+    below, above = ends
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (below + above)
+        between = state_evolution(of, middle, low).overlap
+        if np.linalg.norm(between - low) < np.linalg.norm(between - high):
+            below, low = middle, between
+        else:
+            above, high = middle, between
+        if np.max(np.abs(high - low)) < _JUMP:
+            return []
+    return [Event(0.5 * (below + above), "jump", low, high)]
