@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,7 +21,7 @@ featlab explain "h1 + abs(h2)" --dim 1e6
 
 featlab explain "h1**2" --noise 0.1 --json
 
-featlab explain "sign(h1*h2)" --html explanation.html
+featlab explain "sign(h1*h2)" --html explanation.html --no-simulation
 """
 
 
@@ -41,9 +42,13 @@ def explain(
     dim: Annotated[
         float | None, typer.Option(metavar="D", help="Give sample costs as numbers at this dimension, such as 1e6.")
     ] = None,
+    simulation: Annotated[
+        bool,
+        typer.Option(help="End with theory over simulation of the cheapest algorithm that learns it (ten seconds)."),
+    ] = True,
 ) -> None:
-    """Tell what can be learned of a function: exponents, staircase, verdict, sample costs."""
-    explanation = _explained(expression, noise, dim)
+    """Tell what can be learned of a function: exponents, staircase, verdict, sample costs, theory over simulation."""
+    explanation = _explained(expression, noise, dim, simulation)
     if html is not None:
         _write(html, explanation)
     if as_json:
@@ -56,19 +61,16 @@ def explain(
         typer.echo(f"The page is in {html}", err=True)
 
 
-def _explained(expression: str, noise: float, dim: float | None) -> Explanation:
+def _explained(expression: str, noise: float, dim: float | None, simulation: bool) -> Explanation:
     """The explanation, with a note while it is computed if a person is watching."""
     from rich.console import Console
 
     watched = Console(stderr=True)
-    if not watched.is_terminal:
+    note = "Analysing the target, then simulating it ..." if simulation else "Analysing the target ..."
+    with watched.status(note) if watched.is_terminal else nullcontext():
         from featlab.reports import explain as compute
 
-        return compute(expression, noise=noise, dim=dim)
-    with watched.status("Analysing the target ..."):
-        from featlab.reports import explain as compute
-
-        return compute(expression, noise=noise, dim=dim)
+        return compute(expression, noise=noise, dim=dim, simulation=simulation)
 
 
 def _write(path: Path, explanation: Explanation) -> None:
@@ -86,6 +88,4 @@ def _show(explanation: Explanation) -> None:
     if console.is_terminal:
         console.print(explanation)
         return
-    from featlab.reports.terminal import plain_text
-
-    typer.echo(plain_text(explanation.analysis, explanation.dim, width=console.width))
+    typer.echo(explanation.text(width=console.width))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from featlab.compare import Comparison, Laid, compare
+from featlab.compare.lines import along, curves
 from featlab.figures.style import EASY as UNSURE
 from featlab.figures.style import HARD as WRONG
 from featlab.figures.style import INK, SERIES, TEXT_SIZE, TRIVIAL, add_legend, dress, new_figure, time_axis
@@ -33,14 +32,6 @@ _COLOURS = {"agrees": TRIVIAL, "disagrees": WRONG, "cannot tell": UNSURE}
 _MARKERS = ("o", "s", "^", "D")
 _MOST_CURVES = 8
 _STEADY = 1e-9
-
-
-@dataclass(frozen=True)
-class Curve:
-    """One curve of a quantity: where it lies on the other axes, and how it is called."""
-
-    place: dict[str, int]
-    label: str
 
 
 def comparison_figure(prediction: xr.Dataset, measurement: xr.Dataset, comparison: Comparison | None = None) -> Figure:
@@ -74,30 +65,6 @@ def prediction_figure(prediction: xr.Dataset) -> Figure:
         add_legend(axes, loc="best")
     figure.suptitle(f"{prediction.attrs['target']}: prediction for d to infinity", color=INK, fontsize=TEXT_SIZE + 1.5)
     return figure
-
-
-def along(values: xr.DataArray) -> str:
-    """The axis that a quantity is drawn along: time if it has one, else the first axis with coordinates."""
-    if "time" in values.dims:
-        return "time"
-    return next((str(axis) for axis in values.dims if axis in values.coords), str(values.dims[0]))
-
-
-def curves(values: xr.DataArray) -> Iterator[Curve]:
-    """The curves of a quantity, one for each place on the other axes."""
-    others = [str(axis) for axis in values.dims if axis != along(values)]
-    for numbers in itertools.product(*(range(values.sizes[axis]) for axis in others)):
-        place = dict(zip(others, numbers, strict=True))
-        yield Curve(place, _label(place, values))
-
-
-def _label(place: dict[str, int], values: xr.DataArray) -> str:
-    """ "h2, neuron 1"; what there is only one of is not numbered."""
-    words = [f"h{place['direction'] + 1}"] if "direction" in place else []
-    for axis, number in place.items():
-        if axis != "direction" and values.sizes[axis] > 1:
-            words.append(f"{axis.replace('_', ' ')} {number + 1}")
-    return ", ".join(words) or str(values.name or "")
 
 
 def _worth_showing(laid: Laid) -> bool:

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from featlab.compare import Both, Comparison, Laid
-from featlab.figures.comparison import Curve, along, curves
+from featlab.compare.lines import Curve, along, curves
 from featlab.reports.simulation import brief, plain, shown_times, simulation_record
 
 if TYPE_CHECKING:

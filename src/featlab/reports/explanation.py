@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from featlab.analysis import Analysis, analyse
 from featlab.errors import InvalidParameter
 from featlab.targets import Target, target
+
+if TYPE_CHECKING:  # it runs simulations, which most explanations do not ask for
+    from featlab.compare import Demonstration
 
 _LARGEST_DIM = 10**15
 
@@ -22,10 +25,12 @@ class Explanation:
     Attributes:
         analysis: every number, with its numerical error.
         dim: the dimension at which sample costs are also given as numbers, or None.
+        demonstration: theory over simulation of the cheapest algorithm that learns it, if that was asked for.
     """
 
     analysis: Analysis
     dim: int | None = None
+    demonstration: Demonstration | None = None
 
     @property
     def target(self) -> Target:
@@ -42,23 +47,27 @@ class Explanation:
         """Plain data, ready for `json.dumps`: the object that `featlab explain --json` prints."""
         from featlab.reports.record import record
 
-        return record(self.analysis, self.dim)
+        return record(self.analysis, self.dim, self.demonstration)
 
     def to_html(self) -> str:
         """A self-contained page with pictures and tables."""
         from featlab.reports.page import page
 
-        return page(self.analysis, self.dim)
+        return page(self.analysis, self.dim, self.demonstration)
 
     def __rich__(self) -> Any:
         from featlab.reports.terminal import render
 
-        return render(self.analysis, self.dim)
+        return render(self.analysis, self.dim, self.demonstration)
 
-    def __str__(self) -> str:
+    def text(self, width: int = 80) -> str:
+        """The screen as plain text of that width."""
         from featlab.reports.terminal import plain_text
 
-        return plain_text(self.analysis, self.dim)
+        return plain_text(self.analysis, self.dim, self.demonstration, width)
+
+    def __str__(self) -> str:
+        return self.text()
 
     def __repr__(self) -> str:
         return f"<Explanation of {self.target.text!r}: {self.verdict_sentence}>"
@@ -69,7 +78,9 @@ class Explanation:
         return fragment(self.analysis, self.dim)
 
 
-def explain(source: Any, *, noise: float | None = None, dim: float | None = None) -> Explanation:
+def explain(
+    source: Any, *, noise: float | None = None, dim: float | None = None, simulation: bool = False
+) -> Explanation:
     """Explain a target: exponents, staircases, verdict, sample costs.
 
     Args:
@@ -77,6 +88,8 @@ def explain(source: Any, *, noise: float | None = None, dim: float | None = None
             a target (make one with `featlab.target(function, rank=...)` from a function).
         noise: variance of Gaussian noise added to the label; a target keeps its own unless it is given.
         dim: also give the sample costs as numbers at this dimension of the inputs.
+        simulation: end with a picture: the cheapest algorithm that learns it, predicted and simulated, which takes
+            up to ten seconds.
 
     Raises:
         InvalidTarget: the source is not a target that can be analysed.
@@ -86,7 +99,14 @@ def explain(source: Any, *, noise: float | None = None, dim: float | None = None
     what = target(source, noise=noise)
     if asked is not None and asked < what.rank:
         raise InvalidParameter("dim", dim, f"at least the number of directions, {what.rank}")
-    return Explanation(analyse(what), asked)
+    analysis = analyse(what)
+    return Explanation(analysis, asked, _demonstrated(analysis) if simulation else None)
+
+
+def _demonstrated(analysis: Analysis) -> Demonstration:
+    from featlab.compare.demonstration import demonstrate
+
+    return demonstrate(analysis)
 
 
 def _checked_dim(dim: float) -> int:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
 from featlab import __version__
 from featlab.analysis import Analysis
 from featlab.analysis.residuals import Regime
 from featlab.citations import Citation
-from featlab.figures import cost_figure, energy_figure, link_figure, staircase_figure, to_svg
+from featlab.figures import comparison_figure, cost_figure, energy_figure, link_figure, staircase_figure, to_svg
+from featlab.reports.demonstration import demonstration_sentences
 from featlab.reports.page_style import FRAGMENT_STYLE, STYLE
 from featlab.reports.record import regime_status
 from featlab.reports.words import (
@@ -26,6 +28,9 @@ from featlab.reports.words import (
     verdict_sentence,
 )
 
+if TYPE_CHECKING:
+    from featlab.compare import Demonstration
+
 _NOTATION = (
     ("d, n", "dimension of the inputs x ~ N(0, I_d), number of samples; n/d is the sample ratio"),
     ("h1..hr", "components of x along the r orthonormal directions of the target"),
@@ -36,14 +41,14 @@ _NOTATION = (
 )
 
 
-def page(analysis: Analysis, dim: int | None) -> str:
+def page(analysis: Analysis, dim: int | None, demonstration: Demonstration | None = None) -> str:
     """A whole HTML document."""
     title = f"featlab: {analysis.target.text}"
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
-        + "\n".join(_sections(analysis, dim))
+        + "\n".join(_sections(analysis, dim, demonstration))
         + f"\n</main>\n<footer>Written by featlab {escape(__version__)}.</footer>\n</body>\n</html>\n"
     )
 
@@ -54,7 +59,7 @@ def fragment(analysis: Analysis, dim: int | None) -> str:
     return f'<div class="featlab"><style>{FRAGMENT_STYLE}</style>{"".join(parts)}</div>'
 
 
-def _sections(analysis: Analysis, dim: int | None) -> Iterable[str]:
+def _sections(analysis: Analysis, dim: int | None, demonstration: Demonstration | None) -> Iterable[str]:
     yield _head(analysis, heading="h1")
     yield _section("Exponents", _exponents(analysis, dim))
     yield _section("The link", _link_picture(analysis))
@@ -62,6 +67,8 @@ def _sections(analysis: Analysis, dim: int | None) -> Iterable[str]:
     yield _section("Staircases", _staircase_picture(analysis) + _stages(analysis))
     yield _section("What each algorithm needs", _cost_picture(analysis, dim) + _costs(analysis, dim))
     yield _section("What one giant step leaves unexplained", _residuals(analysis))
+    if demonstration is not None:
+        yield _section("Theory over simulation", _demonstration(demonstration))
     yield _section("Notation", _table("Notation", ("symbol", "meaning"), _NOTATION))
     yield _section("Papers", _papers(papers_of(analysis)))
 
@@ -175,6 +182,18 @@ def _residual(regime: Regime | None, variance: float) -> str:
     if regime is None:
         return ""
     return f"{100 * regime.residual / variance:.4g}%" + ("*" if regime_status(regime) == "conjecture" else "")
+
+
+def _demonstration(demonstration: Demonstration) -> str:
+    sentences = demonstration_sentences(demonstration)
+    text = "".join(f"<p>{escape(sentence)}</p>\n" for sentence in sentences)
+    if demonstration.both is None:
+        return text
+    both = demonstration.both
+    svg = to_svg(
+        comparison_figure(both.prediction, both.simulation, both.comparison), " ".join(sentences), "demonstration"
+    )
+    return _picture(svg, "Lines are predicted for large d, points are simulated, with two standard errors.") + text
 
 
 def _papers(papers: Iterable[Citation]) -> str:

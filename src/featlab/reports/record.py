@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from featlab.analysis import Analysis
 from featlab.analysis.residuals import Regime
 from featlab.analysis.sample_cost import SampleCost
 from featlab.analysis.staircase import GrandStage, Stage
 from featlab.gaussian.hermite import Floats
+from featlab.reports.demonstration import demonstration_record
 from featlab.reports.words import log10_samples, verdict_sentence
 
+if TYPE_CHECKING:
+    from featlab.compare import Demonstration
 
-def record(analysis: Analysis, dim: int | None) -> dict[str, Any]:
+
+def record(analysis: Analysis, dim: int | None, demonstration: Demonstration | None = None) -> dict[str, Any]:
     """The fixed keys first, then more; JSON types only, nothing infinite.
 
     Directions are lists of `rank` numbers. `leap` is the rotation-invariant one, `generative_exponent` the largest over
     the stages, `alpha_c` that of the first stage (0 if trivial, None if hard); an undecided number is None.
+    `demonstration` is theory over simulation, None unless it was asked for.
     """
     target = analysis.target
     return {
@@ -33,6 +38,7 @@ def record(analysis: Analysis, dim: int | None) -> dict[str, Any]:
         "grand_staircase": [_grand_stage(stage) for stage in analysis.grand_staircase],
         "sample_cost": {name: cost.text for name, cost in analysis.sample_cost.items()},
         **_more(analysis, dim),
+        "demonstration": None if demonstration is None else demonstration_record(demonstration),
     }
 
 

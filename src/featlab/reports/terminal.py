@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import itertools
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -18,6 +19,7 @@ from rich.text import Text
 from featlab.analysis import Analysis
 from featlab.analysis.sample_cost import SampleCost
 from featlab.citations import Citation
+from featlab.reports.demonstration import demonstration_sentences
 from featlab.reports.words import (
     CONDITIONAL,
     climbs,
@@ -30,10 +32,13 @@ from featlab.reports.words import (
     verdict_sentence,
 )
 
+if TYPE_CHECKING:
+    from featlab.compare import Demonstration
+
 _STYLES = {"TRIVIAL": "bold green", "EASY": "bold yellow", "HARD": "bold red", "UNDECIDED": "bold magenta"}
 
 
-def render(analysis: Analysis, dim: int | None) -> Group:
+def render(analysis: Analysis, dim: int | None, demonstration: Demonstration | None = None) -> Group:
     """Everything, in the order in which a reader asks for it."""
     papers = papers_of(analysis)
     number = {paper: place for place, paper in enumerate(papers, start=1)}
@@ -47,16 +52,17 @@ def render(analysis: Analysis, dim: int | None) -> Group:
         *_staircases(analysis),
         _heading(_costs_heading(dim)),
         *_costs(analysis, dim, number),
+        *([] if demonstration is None else _demonstration(demonstration)),
         _heading("Papers (arXiv numbers)"),
         _papers(papers),
     )
 
 
-def plain_text(analysis: Analysis, dim: int | None, width: int = 80) -> str:
+def plain_text(analysis: Analysis, dim: int | None, demonstration: Demonstration | None = None, width: int = 80) -> str:
     """The same without colour and without trailing spaces, for pipes, files and `print`."""
     console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False)
     with console.capture() as capture:
-        console.print(render(analysis, dim))
+        console.print(render(analysis, dim, demonstration))
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
 
@@ -142,6 +148,12 @@ def _cost_row(cost: SampleCost, dim: int | None, number: dict[Citation, int]) ->
     at_dim = [] if dim is None else [Text(samples_text(cost, dim), justify="right")]
     samples = Text(cost.text, "bold")
     return [Text(cost_name(cost)), samples, *at_dim, Text(status_text(cost)), Text(_marks(cost.papers, number), "dim")]
+
+
+def _demonstration(demonstration: Demonstration) -> Iterable[RenderableType]:
+    yield _heading("Theory over simulation")
+    for sentence in demonstration_sentences(demonstration):
+        yield _indented(Text(sentence))
 
 
 def _papers(papers: Sequence[Citation]) -> Padding:
