@@ -52,7 +52,8 @@ class Dask:
                 place = "scheduler_file" if Path(self.scheduler).is_file() else "address"
                 options = {place: self.scheduler}
             try:
-                client = Client(**options, timeout=_CONNECT_SECONDS)
+                # Not the default client: the rest of the process has nothing to do with it, least of all if it fails.
+                client = Client(**options, timeout=_CONNECT_SECONDS, set_as_default=False)
             except (OSError, ValueError) as fault:
                 raise EngineFault(f"no Dask scheduler answers at {self.scheduler!r}: {fault}") from fault
             yield stack.enter_context(client)
