@@ -63,15 +63,16 @@ def checked_student(learner: Any, student: TwoLayer | None, target: Target) -> T
     return None
 
 
-def demand(learner: Any, student: Any, dim: int, rank: int, samples: int | None, dtype: Any) -> Demand:
+def demand(
+    learner: Any, student: Any, dim: int, rank: int, samples: int | None, dtype: Any, target: Any = None
+) -> Demand:
     """What the learner asks of its design. `samples` is the size of a batch for GiantSteps, ReusedBatch and
-    BayesAmp, which has one row of weights for each direction and no student."""
+    BayesAmp, which has one row of weights for each direction of its `target` and no student."""
     if isinstance(learner, Readout):
         return _readout_demand(learner, student, dim, rank, samples, dtype)
     if isinstance(learner, BayesAmp):
         rows = positive_integer("samples", samples)
-        per_seed = amp_bytes(rows, rank, dtype)
-        return Demand(dim, rank, rank, rows, uses=learner.uses, dtype=dtype, per_seed=per_seed)
+        return Demand(dim, rank, rank, rows, uses=learner.uses, dtype=dtype, per_seed=amp_bytes(target, rows, dtype))
     online = isinstance(learner, OnlineSgd | Extragradient)
     rows = learner.batch if online else positive_integer("samples", samples)
     return Demand(

@@ -78,7 +78,7 @@ def init(problem: Problem, key: Array) -> State:
     else:
         rows = overlap**0.5 * rows
     if learner.start == "spectral":
-        rows, onsager, batch = power_iteration(problem, denoiser(problem), batch, values, rows)
+        rows, onsager, batch = power_iteration(problem, denoiser(problem.target), batch, values, rows)
     return State(Estimate(rows), covariance, onsager, batch, values, jnp.int32(MOVING), jnp.int32(0))
 
 
@@ -100,7 +100,7 @@ def iterate(problem: Problem, state: State) -> tuple[State, Info]:
     fields, batch = design.forward(state.batch, old)
     # Labels and fields are rounded: nothing is known better than that.
     variance = state.covariance + jnp.finfo(design.dtype).eps * jnp.eye(len(old), dtype=design.dtype)
-    duals, curvature = denoiser(problem)(state.labels, fields - state.onsager, variance)
+    duals, curvature = denoiser(problem.target)(state.labels, fields - state.onsager, variance)
     pull, batch = design.backward(batch, duals)
     precision = precision_of(product(duals.T, duals) / design.dim, curvature / design.dim)
     covariance = posterior_covariance(precision)
@@ -138,7 +138,7 @@ def precision_of(squares: Array, curvature: Array) -> Array:
 
 
 def posterior_covariance(precision: Array) -> Array:
-    """(I + A)^-1, scaled to unit diagonal before it is inverted: some directions may be known far better than others."""
+    """(I + A)^-1, scaled to unit diagonal before it is inverted: some directions may be known far better."""
     eye = jnp.eye(len(precision), dtype=precision.dtype)
     total = eye + precision
     scale = 1 / jnp.sqrt(jnp.diagonal(total))
@@ -151,11 +151,12 @@ def bayes_amp(problem: Problem) -> Algorithm:
     return Algorithm(partial(init, problem), partial(draw, problem), partial(step, problem), outcomes=OUTCOMES)
 
 
-def amp_bytes(rows: int, rank: int, dtype: Any) -> int:
-    """What one seed needs besides its design: a few fields, and a chunk of small clouds."""
-    return (6 * rows * rank + 16 * CHUNK_NUMBERS) * np.dtype(dtype).itemsize
+def amp_bytes(target: Any, rows: int, dtype: Any) -> int:
+    """What one seed needs besides its design: a few fields, and a chunk of small clouds where they are used."""
+    clouds = 0 if closed_form(target) else 16 * CHUNK_NUMBERS
+    return (32 * rows * target.rank + clouds) * np.dtype(dtype).itemsize
 
 
-def denoiser(problem: Problem) -> Denoiser:
-    """The denoiser of the problem's target: in closed form where one is known, else by a mixture of small clouds."""
-    return closed_form(problem.target) or MixtureDenoiser(problem.target)
+def denoiser(target: Any) -> Denoiser:
+    """The denoiser of a target: in closed form where one is known, else by a mixture of small clouds."""
+    return closed_form(target) or MixtureDenoiser(target)

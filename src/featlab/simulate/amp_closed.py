@@ -46,8 +46,8 @@ def with_curvature(gradient: Gradient, labels: Array, fields: Array, covariance:
     def along(axis: Array) -> tuple[Array, Array]:
         return jax.jvp(lambda at: gradient(labels, at, covariance), (fields,), (jnp.broadcast_to(axis, fields.shape),))
 
-    columns = [along(axis) for axis in jnp.eye(fields.shape[1], dtype=fields.dtype)]
-    return columns[0][0], jnp.stack([-jnp.sum(change, axis=0) for _, change in columns], axis=1)
+    values, changes = jax.vmap(along, out_axes=(None, 0))(jnp.eye(fields.shape[1], dtype=fields.dtype))
+    return values, -jnp.sum(changes, axis=1).T
 
 
 def even_root(size: Callable[[Array], Array]) -> Gradient:
@@ -70,28 +70,23 @@ def square_and_parity(labels: Array, fields: Array, covariance: Array) -> Array:
     probability that z2 z3 has the sign s sign(z1), given z1."""
     variance, slope = covariance[0, 0], covariance[1:, 0] / covariance[0, 0]
     rest = covariance[1:, 1:] - jnp.outer(slope, slope) * variance
-    logs, gradients = [], []
-    for sign in (1.0, -1.0):
-        possible = labels >= sign
-        square = jnp.maximum(labels - sign, jnp.finfo(labels.dtype).eps)  # a label near +-1 is known to rounding only
-        safe = jnp.sqrt(jnp.where(possible, square, 1))
-        for side in (1.0, -1.0):
-            off = side * safe - fields[:, 0]
-            means = fields[:, 1:] + off[:, None] * slope
-            log_chance, gradient = quadrants(sign * side, means[:, 0], means[:, 1], rest)
-            log_weight = -(off**2) / (2 * variance) - jnp.log(safe) + log_chance
-            logs.append(jnp.where(possible, log_weight, -jnp.inf))
-            first = off / variance - gradient @ slope
-            gradients.append(jnp.concatenate([first[:, None], gradient], axis=1))
-    stacked = jnp.stack(logs)
-    weights = jnp.exp(stacked - jnp.max(stacked, axis=0))[:, :, None]
+    sign, side = (jnp.asarray(signs, fields.dtype)[:, None] for signs in ((1, 1, -1, -1), (1, -1, 1, -1)))
+    possible = labels >= sign
+    square = jnp.maximum(labels - sign, jnp.finfo(labels.dtype).eps)  # a label near +-1 is known to rounding only
+    size = jnp.sqrt(jnp.where(possible, square, 1))
+    off = side * size - fields[:, 0]
+    means = fields[:, 1:] + off[..., None] * slope
+    log_chance, gradient = quadrants(sign * side, means[..., 0], means[..., 1], rest)
+    logs = jnp.where(possible, -(off**2) / (2 * variance) - jnp.log(size) + log_chance, -jnp.inf)
+    first = off / variance - jnp.sum(gradient * slope, axis=-1)
+    gradients = jnp.concatenate([first[..., None], gradient], axis=-1)
+    weights = jnp.exp(logs - jnp.max(logs, axis=0))[..., None]
     # A candidate without weight may be infinitely far off.
-    total = jnp.sum(jnp.where(weights > 0, weights * jnp.stack(gradients), 0), axis=0)
-    return total / jnp.sum(weights, axis=0)
+    return jnp.sum(jnp.where(weights > 0, weights * gradients, 0), axis=0) / jnp.sum(weights, axis=0)
 
 
 def quadrants(sign: Array | float, first: Array, second: Array, covariance: Array) -> tuple[Array, Array]:
-    """log P(z1 z2 has that sign) and its gradient (n, 2) in the means, for z ~ N((first, second), covariance).
+    """log P(z1 z2 has that sign) (...) and its gradient (..., 2) in the means, for z ~ N((first, second), covariance).
 
     With a, b the means over standard deviations, rho the correlation and Phi2 the bivariate distribution function,
     Phi2(a, b) = Phi(a) Phi(b) + (1/2 pi) int_0^(asin rho) exp(-(a^2 + b^2 - 2 a b sin t) / (2 cos^2 t)) dt (Plackett
@@ -137,11 +132,10 @@ def _plackett(less: Array, more: Array, rho: Array, base: Array) -> Array:
     """(1/2 pi) int_0^(asin rho) exp(-(more - less sin t)^2 / (2 cos^2 t) - base) dt: the integral of `quadrants`, whose
     exponent is this with base = less^2 / 2."""
     angle = jnp.arcsin(rho)
-    total = jnp.zeros_like(less)
-    for node, weight in zip(_NODES + 0.5, _WEIGHTS, strict=True):
-        sine = jnp.sin(angle * node)
-        total = total + weight * jnp.exp(-((more - less * sine) ** 2) / (2 * (1 - sine**2)) - base)
-    return angle * total / (2 * math.pi)
+    sines = jnp.sin(angle * jnp.asarray(_NODES + 0.5, less.dtype)).reshape(-1, *[1] * less.ndim)
+    weights = jnp.asarray(_WEIGHTS, less.dtype).reshape(sines.shape)
+    values = jnp.exp(-((more - less * sines) ** 2) / (2 * (1 - sines**2)) - base)
+    return angle * jnp.sum(weights * values, axis=0) / (2 * math.pi)
 
 
 _CLOSED: dict[str, Gradient] = {

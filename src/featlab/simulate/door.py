@@ -91,7 +91,7 @@ def simulate(
     axes = known_axes(target.inputs, target.rank)
     if dim < axes:
         raise InvalidParameter("dim", dim, f"at least {axes}: the target's directions, and one for the inputs' spike")
-    wanted = demand(learner, student, int(dim), axes, samples, np.dtype(dtype))
+    wanted = demand(learner, student, int(dim), axes, samples, np.dtype(dtype), target)
     with double_precision() if dtype == "float64" else nullcontext():
         choice = choose(wanted, design, memory)
         problem = Problem(target, student, learner, with_inputs(choice.design, target.inputs))
