@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from featlab.analysis.grids import build_grids
 from featlab.errors import InvalidParameter
 from featlab.gaussian.activations import Activation
 from featlab.targets import Target
 from featlab.theory.giant_features import smoothed
+from featlab.theory.spikes import label_grid
 
-_SCAN = np.linspace(-8.0, 8.0, 161)
+_SCAN = np.linspace(-6.0, 6.0, 49)
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def aligned_error(target: Target, activation: Activation) -> AlignedError:
     """K* = inf over kappa of E[(f*(z1) - E sigma(kappa z1 + z2))^2] for a target of one direction; no label noise."""
     if target.rank != 1 or target.hidden:
         raise InvalidParameter("target", target.text, "a target of one direction, without noise inside its link")
-    grid = build_grids(target).fine
+    grid = label_grid(target)
     inputs, ones = grid.directions[:, 0], np.ones(len(grid.weights))
 
     def error(stretch: float) -> float:

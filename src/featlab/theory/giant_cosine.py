@@ -6,8 +6,10 @@ al. 2023, arXiv:2305.18270, with the constants)
 
     c a mu_l(sigma)/(l-1)! T_l[g, ..., g],    T_l = E[y He_l(h)], mu_l = E[sigma He_l],
 
-and by noise of squared length gamma^2 N d/n in all of R^d, N = E[y^2 sigma'^2], of which the span holds its share r/d.
-For l = 1 this is cos^2 = (m^2 + r N/n)/(1 + m^2 + N d/n), m = c E[sigma'] |E[y h]|.
+and by noise of squared length gamma^2 E[sigma'^2] E[y^2 |x|^2]/n, of which gamma^2 E[sigma'^2] E[y^2 |h|^2]/n lies in
+the span (more than its share r/d: samples with large labels are those with large fields). For l = 1 this is
+cos^2 = (m^2 + N_h/n)/(1 + m^2 + N d/n), m = c E[sigma'] |E[y h]|, N = E[y^2] E[sigma'^2], N_h = E[y^2 |h|^2]
+E[sigma'^2].
 """
 
 from __future__ import annotations
@@ -23,9 +25,9 @@ from featlab.gaussian.quadrature import gauss_pieces
 from featlab.learners.giant import GiantSteps
 from featlab.targets import Target
 from featlab.theory.giant_overlaps import Student, label_drift
-from featlab.theory.spikes import label_moments, slope_moments
+from featlab.theory.spikes import label_grid, slope_moments
 
-_NODES = {1: 32, 2: 12, 3: 6}
+_NODES = {1: 16, 2: 7, 3: 4}
 
 
 @dataclass(frozen=True)
@@ -52,29 +54,24 @@ def one_step_cosine(
     rate = learner.steps_at(dim)[0]
     starts, weights = _starts(target.rank)
     overlap = starts / np.sqrt(dim)
-    moved = np.array([_squares(target, activation, overlap, sign * rate, samples, dim) for sign in (1, -1)])
-    squares = moved[:, 0] / moved[:, 1]
-    return SpanCosine(
-        float(np.mean(np.sqrt(squares), axis=0) @ weights), float(np.sqrt(np.mean(squares, axis=0) @ weights))
-    )
-
-
-def _squares(
-    target: Target, activation: Activation, overlap: Floats, rate: float, samples: int, dim: int
-) -> tuple[Floats, Floats]:
-    """Squared length within the span, and in all, after a step, of neurons with these overlaps (k, r) and norm one."""
-    count, rank = overlap.shape
-    student = Student(activation, np.ones(count), np.zeros(count), False)
-    drive, pull = label_drift(target, student, overlap, np.eye(count))
     rest = np.sqrt(1 - np.sum(overlap**2, axis=1))
+    student = Student(activation, np.ones(len(weights)), np.zeros(len(weights)), False)
+    drive, pull = label_drift(target, student, overlap, np.eye(len(weights)))
     across = (np.diag(pull) - np.sum(drive * overlap, axis=1)) / rest
-    noise = rate**2 * label_moments(target).second * slope_moments(activation).square / samples
-    within = np.sum((overlap + rate * drive) ** 2, axis=1) + rank * noise
-    return within, within + (rest + rate * across) ** 2 + (dim - rank) * noise
+    grid = label_grid(target)
+    squares = rate**2 * slope_moments(activation).square / samples * grid.weights * (grid.labels**2 + target.noise)
+    noise_within = float(squares @ np.sum(grid.directions**2, axis=1))
+    noise_beyond = float((dim - target.rank) * squares.sum())
+    ratios = []
+    for signed in (rate, -rate):
+        within = np.sum((overlap + signed * drive) ** 2, axis=1) + noise_within
+        ratios.append(within / (within + (rest + signed * across) ** 2 + noise_beyond))
+    mean, square = (float(np.mean(values, axis=0) @ weights) for values in (np.sqrt(ratios), np.array(ratios)))
+    return SpanCosine(mean, float(np.sqrt(square)))
 
 
 def _starts(rank: int) -> tuple[Floats, Floats]:
     """A rule for g ~ N(0, I_r); cut at 0, where the length of what is found has a corner."""
-    x, w = gauss_pieces((0.0,), _NODES.get(rank, 4))
+    x, w = gauss_pieces((0.0,), _NODES.get(rank, 3))
     points = np.array(list(product(x, repeat=rank)))
     return points, np.prod(np.array(list(product(w, repeat=rank))), axis=1)

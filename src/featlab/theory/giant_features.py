@@ -37,8 +37,8 @@ from featlab.theory.spikes import GradientSpike, SlopeMoments, slope_moments
 Function = Callable[[Floats], Floats]
 
 NODES = 48
-_PIECE_NODES = 12
-_EDGES = np.linspace(-9.0, 9.0, 13)
+_PIECE_NODES = 16
+_EDGES = np.linspace(-9.0, 9.0, 19)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from featlab.analysis.grids import build_grids
 from featlab.errors import InvalidParameter
 from featlab.gaussian.activations import Activation, activation
 from featlab.gaussian.hermite import Floats
@@ -32,6 +31,7 @@ from featlab.targets import Target
 from featlab.theory.giant_features import smoothed
 from featlab.theory.online_rules import sobol_normals, symmetric_root
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
+from featlab.theory.spikes import label_grid
 
 MOST_NEURONS = 512
 _LOG2_POINTS = 14
@@ -143,7 +143,7 @@ def label_drift(target: Target, student: Student, overlap: Floats, gram: Floats)
 
     Given h, lambda_i = M_i h + s_i z with s_i^2 = Q_ii - |M_i|^2; the others follow by regression on h and lambda_i.
     """
-    grid = build_grids(target).fine
+    grid = label_grid(target)
     spread = np.sqrt(np.maximum(np.diag(gram) - np.sum(overlap**2, axis=1), 0.0))
     weighted = grid.weights * grid.labels
     drive = np.empty_like(overlap)
@@ -169,6 +169,6 @@ def _smoothed_slope(student: Student, index: int, fields: Floats, spread: float)
     coefficients = chebyshev.chebvander(nodes, degree).T @ table[:2].T * (2 / (degree + 1))
     coefficients[0] /= 2
     sizes = np.max(np.abs(coefficients), axis=1)
-    kept = 1 + int(np.flatnonzero(sizes > 1e-16 * sizes.max(initial=1e-300))[-1])  # a short range needs a low degree
+    kept = 1 + int(np.max(np.flatnonzero(sizes > 1e-14 * sizes.max()), initial=0))  # a short range needs a low degree
     mean, tilt = chebyshev.chebval(fields / reach, coefficients[:kept])
     return mean, tilt

@@ -45,11 +45,11 @@ def predict_readout(question: Question, start: Start) -> Prediction:
     answers = [_at_step(question, start, sizes, int(number)) for number in question.steps]
     risks, ridges = (np.array(column) for column in zip(*answers, strict=True))
     solved = bool(np.all(np.isfinite(risks)))
-    ratios = f"samples/d = {sizes.samples / sizes.dim:.4g}, width/d = {sizes.width / sizes.dim:.4g}"
+    ratios = f"n/d = {sizes.samples / sizes.dim:.4g}, p/d = {sizes.width / sizes.dim:.4g}"
     words = (
-        f"Gaussian equivalent of the features as d -> infinity, {ratios}, given the coordinate along the first gradient "
-        "where there is one. Across it only the linear part is learned. Differences between seeds, of relative order "
-        "sqrt(2/d), are neglected."
+        f"Gaussian equivalent of the features as d -> infinity at {ratios}, given the coordinate along the first "
+        "gradient where there is one. Across it only the linear part is learned. Differences between seeds, of "
+        "relative order sqrt(2/d), are neglected."
     )
     remedy = "" if solved else "the equations for this ridge were not solved: raise it"
     return Prediction({"risk": risks, "ridge": ridges}, words, {}, "ok" if solved else "not converged", remedy)
@@ -114,7 +114,8 @@ def best_ridge(features: Features, labels: Labels, sizes: Sizes) -> tuple[RidgeR
 def _at_step(question: Question, start: Start, sizes: Sizes, number: int) -> tuple[float, float]:
     learner, student = question.learner, question.student
     if number == 0:
-        neurons = neuron_law(student, learner, np.zeros(1))
+        biases, shares = _bias_law(student, learner)
+        neurons = Neurons(np.zeros(biases.size), biases, shares)
         of: Activation = activation(student.activation)
         features = untrained_features(of, neurons, student.norm, varying_norm=student.start == "gaussian")
         labels = conditional_labels(question.target, np.eye(question.target.rank)[0], 0.0, features.nodes)

@@ -13,9 +13,9 @@ from math import comb, factorial
 
 import numpy as np
 
-from featlab.analysis.grids import build_grids
 from featlab.gaussian.hermite import Floats
 from featlab.targets import Target
+from featlab.theory.spikes import label_grid
 
 _LEVELS = 3
 
@@ -69,7 +69,7 @@ def _gauss_rule(moments: Floats) -> RowProfile:
 
 def _even_moments(target: Target, offset: float, count: int) -> Floats:
     """E[(y - offset)^{2m}] for m = 0..count, the additive noise included by the binomial theorem."""
-    grid = build_grids(target).fine
+    grid = label_grid(target)
     clean = grid.labels - offset
 
     def moment(order: int) -> float:

@@ -9,11 +9,12 @@ Peche. Steps are per neuron; Ba et al.'s eta, with second layer N(0, 1/p) and pr
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from featlab.analysis.grids import build_grids
+from featlab.analysis.grids import Grid, build_grids
 from featlab.errors import InvalidParameter
 from featlab.gaussian.activations import Activation
 from featlab.gaussian.hermite import Floats
@@ -59,9 +60,15 @@ class LabelMoments:
         return LabelMoments(self.mean - offset, self.linear, self.second - 2 * offset * self.mean + offset**2)
 
 
+@lru_cache(maxsize=16)
+def label_grid(target: Target) -> Grid:
+    """The target's labels on a rule cut at its kinks."""
+    return build_grids(target).fine
+
+
 def label_moments(target: Target) -> LabelMoments:
     """E[y], E[y h] and E[y^2] of a target, by quadrature cut at its kinks; the label noise is in E[y^2]."""
-    grid = build_grids(target).fine
+    grid = label_grid(target)
     values = grid.weights * grid.labels
     linear = values @ grid.directions
     linear[np.abs(linear) < 1e-12 * np.sqrt(grid.mean**2 + grid.variance)] = 0.0  # rounding is no direction
