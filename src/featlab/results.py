@@ -21,5 +21,6 @@ QUANTITIES: dict[str, tuple[tuple[str, ...], str]] = {
     "second_layer": (("neuron",), "a, which is never trained"),
     "biases": (("neuron",), "b, which are never trained"),
 }
-# What a prediction needs to know of a student at its start.
+# What a prediction needs to know of a student at its start; and of an estimate that has no second layer.
 START = ("overlap", "gram", "second_layer", "biases")
+ESTIMATE_START = START[:2]

@@ -10,8 +10,9 @@ import xarray as xr
 
 from featlab.compare.agreement import Comparison, compare
 from featlab.compare.laying import FiniteSize
+from featlab.learners.amp import BayesAmp
 from featlab.learners.students import TwoLayer
-from featlab.results import START
+from featlab.results import ESTIMATE_START, START
 from featlab.simulate.door import simulate
 from featlab.simulate.observe import DEFAULT
 from featlab.targets import Target
@@ -57,7 +58,8 @@ def predict_and_simulate(
         prediction = predict(target, learner, **sizes)
     elif times is not None:
         sizes["times"] = sorted({0.0, *map(float, times)})
-    observed = DEFAULT if certain else (*DEFAULT, *(name for name in START if name not in DEFAULT))
+    needed = () if certain else ESTIMATE_START if isinstance(learner, BayesAmp) else START
+    observed = (*DEFAULT, *(name for name in needed if name not in DEFAULT))
     run = simulate(target, learner, **sizes, seeds=seeds, key=key, design=design, observe=observed, progress=progress)
     if not certain:
         prediction = predict(target, learner, **sizes, start=run)

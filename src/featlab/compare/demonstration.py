@@ -31,12 +31,13 @@ from featlab.theory.door import predict
 from featlab.theory.question import NoPrediction
 
 _SEEDS = 16
-_DIM, _REUSE_DIM = 1000, 10_000
+_ONE_PASS_DIM, _AMP_DIM, _REUSE_DIM = 1000, 2000, 10_000
 _PLANTED = 0.1
 _MOST_TIME = 100.0
 _LOOKS = 13
 _SGD_ACTIVATION = "tanh"
-_AMP_RATIO, _AMP_ITERATIONS, _AMP_MOST_RANK = 1.5, 15, 2
+_AMP_RATIO, _AMP_MOST_RANK = 2.0, 2
+_AMP_LOOKS = (0, 1, 2, 4, 7, 12)
 _REUSE_RATIO, _REUSE_STEPS, _REUSE_MOST_RANK = 4, 6, 3
 
 
@@ -124,18 +125,18 @@ def _one_pass(analysis: Analysis) -> Recipe | None:
     learner = OnlineSgd(StepLaw(step, 1), loss="correlation", constraint="spherical")
     student = TwoLayer(activation=_SGD_ACTIVATION, start="orthogonal")
     story = f"One-pass SGD finds h1 from n = {time:.0f} d samples, each seen once, starting orthogonal to it."
-    return Recipe("one-pass SGD", learner, student, _DIM, None, tuple(np.linspace(0, time, _LOOKS)), story)
+    return Recipe("one-pass SGD", learner, student, _ONE_PASS_DIM, None, tuple(np.linspace(0, time, _LOOKS)), story)
 
 
 def _message_passing(analysis: Analysis) -> Recipe | None:
-    """Bayes-AMP half above the largest critical ratio known, from a small overlap with every direction."""
+    """Bayes-AMP at twice the largest critical ratio known, from a small overlap with every direction."""
     if not _learnable(analysis) or analysis.target.rank > _AMP_MOST_RANK:
         return None
     largest = max((stage.alpha or 0.0 for stage in analysis.grand_staircase), default=0.0)
     ratio = max(1.0, _AMP_RATIO * largest)
-    learner = BayesAmp(_AMP_ITERATIONS, damping=0.0, start="informed", start_overlap=_PLANTED)
+    learner = BayesAmp(_AMP_LOOKS[-1], damping=0.0, start="informed", start_overlap=_PLANTED)
     story = f"Message passing on n = {ratio:.2g} d samples, from an overlap of {_PLANTED:g} with each direction."
-    return Recipe("message passing", learner, None, _DIM, round(ratio * _DIM), None, story)
+    return Recipe("message passing", learner, None, _AMP_DIM, round(ratio * _AMP_DIM), _AMP_LOOKS, story)
 
 
 def _batch_reuse(analysis: Analysis) -> Recipe | None:

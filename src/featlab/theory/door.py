@@ -12,13 +12,15 @@ import xarray as xr
 import featlab
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
+from featlab.learners.amp import BayesAmp
 from featlab.learners.checks import positive_integer
 from featlab.learners.readout import Readout
 from featlab.learners.schedule import schedule
 from featlab.learners.students import TwoLayer
-from featlab.results import QUANTITIES
+from featlab.results import ESTIMATE_START, QUANTITIES
 from featlab.targets import Isotropic, Target
 from featlab.targets import target as make_target
+from featlab.theory.amp import amp_start
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
 from featlab.theory.starts import lawful_start, simulated_starts, typical_start
 
@@ -31,6 +33,7 @@ _PREDICTORS: dict[str, tuple[str, str]] = {
     "ReusedBatch": ("reuse", "predict_reuse"),
     "GiantSteps": ("giant_overlaps", "predict_giant"),
     "Readout": ("giant_readout", "predict_readout"),
+    "BayesAmp": ("amp", "predict_amp"),
 }
 
 
@@ -62,8 +65,10 @@ def predict(
         InvalidParameter: a value out of range.
     """
     of = target if isinstance(target, Target) else make_target(target)
-    network = TwoLayer() if student is None else student
     predictor = _predictor(learner)
+    if student is not None and isinstance(learner, BayesAmp):
+        raise InvalidParameter("student", student, "None: BayesAmp estimates the target's directions themselves")
+    network = TwoLayer() if student is None else student
     if not isinstance(of.inputs, Isotropic):
         raise NoPrediction(f"inputs {of.inputs!r}: predictions are for isotropic inputs; simulate it instead")
     if positive_integer("dim", dim) < of.rank:
@@ -78,7 +83,12 @@ def predict(
 def _starts(question: Question, start: xr.Dataset | None) -> Iterator[tuple[int | None, Start]]:
     """(None, the described start), or (seed, its start) for every simulated seed."""
     student, rank = question.student, question.target.rank
-    if start is not None:
+    if isinstance(question.learner, BayesAmp):
+        if start is None:
+            yield None, amp_start(question.learner, rank, question.dim)
+        else:
+            yield from simulated_starts(start, rank, rank, ESTIMATE_START)
+    elif start is not None:
         yield from simulated_starts(start, student.width, rank)
     elif isinstance(question.learner, Readout):
         yield None, lawful_start(student, rank, question.dim)
@@ -144,7 +154,7 @@ def _provenance(question: Question, answers: Mapping[int | None, Prediction]) ->
         "target": question.target.text,
         "noise": question.target.noise,
         "learner": repr(question.learner),
-        "student": repr(question.student),
+        "student": "none" if isinstance(question.learner, BayesAmp) else repr(question.student),
         "dim": question.dim,
         "samples": -1 if question.samples is None else question.samples,
         "featlab": featlab.__version__,

@@ -11,6 +11,7 @@ import scipy.stats
 
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
+from featlab.learners.amp import BayesAmp
 from featlab.learners.readout import Readout
 from featlab.learners.students import TwoLayer
 from featlab.results import START
@@ -50,9 +51,14 @@ def typical_start(student: TwoLayer, rank: int, dim: int) -> Start:
     return Start(norm * cosines, norm**2 * gram, second, biases)
 
 
-def simulated_starts(run: xr.Dataset, width: int, rank: int) -> Iterator[tuple[int, Start]]:
-    """(seed, its start) of every seed of a simulated dataset, from what was observed at time 0."""
-    missing = [name for name in START if name not in run]
+def simulated_starts(
+    run: xr.Dataset, width: int, rank: int, names: tuple[str, ...] = START
+) -> Iterator[tuple[int, Start]]:
+    """(seed, its start) of every seed of a simulated dataset, from what was observed at time 0.
+
+    With fewer `names`, as for an estimate without a second layer, the other parts of a start are zero.
+    """
+    missing = [name for name in names if name not in run]
     if missing or "seed" not in run.dims:
         raise InvalidParameter("start", f"a dataset of {', '.join(map(str, run.data_vars))}", _FROM_A_RUN)
     if run["step"].values[0] != 0:
@@ -63,8 +69,8 @@ def simulated_starts(run: xr.Dataset, width: int, rank: int) -> Iterator[tuple[i
         raise InvalidParameter("start", f"{shape[0]} neurons and {shape[1]} directions", expected)
     first = run.isel(time=0)
     for place, seed in enumerate(run["seed"].values):
-        parts = [np.asarray(first[name].isel(seed=place).values, dtype=np.float64) for name in START]
-        yield int(seed), Start(*parts)
+        parts = [np.asarray(first[name].isel(seed=place).values, dtype=np.float64) for name in names]
+        yield int(seed), Start(*parts, *(np.zeros(width) for _ in START[len(names) :]))
 
 
 def lawful_start(student: TwoLayer, rank: int, dim: int) -> Start:
@@ -96,6 +102,8 @@ def lawful_start(student: TwoLayer, rank: int, dim: int) -> Start:
 
 def is_certain(learner: Any, student: TwoLayer) -> bool:
     """Whether a prediction needs no more of the start than the student's description, up to a vanishing part."""
+    if isinstance(learner, BayesAmp):
+        return learner.start == "informed"
     if isinstance(learner, Readout):
         return True
     certain_weights = student.start in ("orthogonal", "planted")
