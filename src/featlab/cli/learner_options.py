@@ -22,6 +22,7 @@ LEARNERS = {
     "extragradient": "Extragradient",
     "giant-steps": "GiantSteps",
     "reused-batch": "ReusedBatch",
+    "bayes-amp": "BayesAmp",
 }
 RANDOM_FEATURES = "random-features"
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"

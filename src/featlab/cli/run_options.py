@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from featlab.learners import TwoLayer
     from featlab.targets import Target
 
+# The learner that has no student, and so a start of its own.
+_WITH_ITS_OWN_START = "bayes-amp"
 _LEARNER, _STUDENT = "Learner (each takes some of these)", "Student"
 
 
@@ -46,7 +48,10 @@ def ask(
     expression: Annotated[str, typer.Argument(metavar="EXPR", help="A function of h1..h9, as in `featlab explain`.")],
     learner: Annotated[
         str,
-        typer.Option(metavar="NAME", help="online-sgd, extragradient, giant-steps, reused-batch or random-features."),
+        typer.Option(
+            metavar="NAME",
+            help="online-sgd, extragradient, giant-steps, reused-batch, random-features or bayes-amp.",
+        ),
     ],
     dim: Annotated[str, typer.Option(metavar="D", help="Dimension of the inputs, such as 1e6.")],
     samples: Annotated[
@@ -80,6 +85,22 @@ def ask(
     constraint: Annotated[
         str | None, typer.Option(help="none, projected or spherical.", rich_help_panel=_LEARNER)
     ] = None,
+    iterations: Annotated[
+        int | None, typer.Option(metavar="T", help="Bayes-AMP: iterations at most; 200.", rich_help_panel=_LEARNER)
+    ] = None,
+    damping: Annotated[
+        float | None, typer.Option(help="Bayes-AMP: weight of the old estimate; 0.35.", rich_help_panel=_LEARNER)
+    ] = None,
+    start_overlap: Annotated[
+        float | None,
+        typer.Option(metavar="Q", help="Bayes-AMP: overlap, or squared norm, at the start.", rich_help_panel=_LEARNER),
+    ] = None,
+    power_steps: Annotated[
+        int | None, typer.Option(metavar="T", help="Bayes-AMP: steps of a spectral start.", rich_help_panel=_LEARNER)
+    ] = None,
+    tolerance: Annotated[
+        float | None, typer.Option(help="Bayes-AMP: relative change at which it stops.", rich_help_panel=_LEARNER)
+    ] = None,
     readout: Annotated[
         str | None,
         typer.Option(metavar="N", help="Fit the second layer to N samples, or 'same'.", rich_help_panel=_LEARNER),
@@ -107,7 +128,11 @@ def ask(
         float | None, typer.Option(metavar="C", help="Factor of random biases.", rich_help_panel=_STUDENT)
     ] = None,
     start: Annotated[
-        str | None, typer.Option(help="sphere, gaussian, orthogonal or planted.", rich_help_panel=_STUDENT)
+        str | None,
+        typer.Option(
+            help="sphere, gaussian, orthogonal or planted; of Bayes-AMP: random, spectral or informed.",
+            rich_help_panel=_STUDENT,
+        ),
     ] = None,
     planted: Annotated[
         str | None,
@@ -130,6 +155,12 @@ def ask(
         leap=leap,
         loss=loss,
         constraint=constraint,
+        iterations=iterations,
+        damping=damping,
+        start=start if learner == _WITH_ITS_OWN_START else None,
+        start_overlap=start_overlap,
+        power_steps=power_steps,
+        tolerance=tolerance,
     )
     student_options = _given(
         width=width,
@@ -139,7 +170,7 @@ def ask(
         paired=paired or None,
         biases=biases,
         bias_scale=bias_scale,
-        start=start,
+        start=start if learner != _WITH_ITS_OWN_START else None,
         planted=planted,
         norm=norm,
     )

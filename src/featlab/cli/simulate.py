@@ -23,6 +23,8 @@ featlab simulate "He3(h1)" --learner reused-batch --dim 1e5 --samples 3e5 --step
 
 featlab simulate "h1 + h1*h2" --learner giant-steps --dim 1e4 --samples 4e4 --steps 2 --width 16 --paired
 
+featlab simulate "sign(h1*h2)" --learner bayes-amp --dim 300 --samples 2100 --seeds 4
+
 featlab simulate "h1 + He2(h2)" --learner random-features --dim 50 --width 100 --readout 1000 --seeds 3
 """
 
@@ -58,16 +60,17 @@ def simulate(
         progress=sys.stderr.isatty() and not quiet,
     )
     from featlab.figures import trajectory_figure
-    from featlab.learners import TwoLayer
+    from featlab.learners import BayesAmp, TwoLayer
     from featlab.reports.simulation import simulation_record, simulation_text
 
+    student = None if isinstance(asked.learner, BayesAmp) else asked.student or TwoLayer()
     deliver(
         figure=figure,
         draw=lambda: trajectory_figure(dataset),
         as_json=as_json,
         record=lambda: simulation_record(dataset),
         quiet=quiet,
-        text=lambda: simulation_text(dataset, asked.learner, asked.student or TwoLayer()),
+        text=lambda: simulation_text(dataset, asked.learner, student),
     )
     if "interrupted" in dataset["outcome"].values:
         typer.echo("featlab: interrupted; what was done until then is shown", err=True)

@@ -72,7 +72,7 @@ def _heading(dataset: xr.Dataset, learner: Any, student: Any) -> Text:
     memory = f"{_bytes(about['design_bytes_per_seed'])} a seed"
     for name, words in (
         ("learner", brief(learner)),
-        ("student", brief(student)),
+        *([("student", brief(student))] if student is not None else []),
         ("design", f"{about['design']}, {memory}; {about['dtype']}"),
     ):
         text.append(f"\n  {name:<7}  {words}", style="not bold")
