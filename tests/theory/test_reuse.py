@@ -243,8 +243,8 @@ def test_six_steps_of_a_published_simulation(committee):
 
 def test_the_kink_explains_the_mismatch_in_a_published_curve():
     """alpha = 5, d = 2000, 12 runs: their simulation at t = 6 has M = (.2965, -.2353), s.e. <= .0034, their mean-field
-    curve (.320, -.249). Ours agrees with the simulation; leaving out the kink makes up most of their difference (the
-    rest comes from their noises, drawn anew at every step without their correlation in time)."""
+    curve (.320, -.249). Ours agrees with the simulation; leaving out the kink makes up most of their difference;
+    what makes up the rest is not tested here."""
     problem = descent("tanh(h1+He3(h2))", second=PAIR, step=0.5, ratio=5.0)
     found = by_sampling(problem, *origin(problem), [6], 6, samples=2**13, repeats=8)
     assert agrees(found.path.overlap[0, 0], (0.2965, -0.2353), 0.0034, 2)

@@ -122,5 +122,5 @@ class SobolPoints:
 
     def _normals(self, dimension: int) -> Floats:
         # `seed` is the keyword that every SciPy since 1.12 knows
-        uniform = qmc.Sobol(dimension, scramble=True, bits=_BITS, seed=self.generator).random(self.count)
+        uniform = qmc.Sobol(dimension, scramble=True, bits=_BITS, rng=self.generator).random(self.count)
         return ndtri(uniform + 0.5 ** (_BITS + 1))  # the middle of a cell, never 0
