@@ -25,11 +25,14 @@ PROGRAM = [sys.executable, "-m", "featlab"]
 
 
 def run(*arguments: str) -> Result:
-    return CliRunner().invoke(app, list(arguments))
+    """Without the simulation at the end, which has a test of its own."""
+    quick = ["--no-simulation"] if arguments[0] == "explain" and "--help" not in arguments else []
+    return CliRunner().invoke(app, [*arguments, *quick])
 
 
 def process(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*PROGRAM, *arguments], capture_output=True, text=True, timeout=60, **options)  # type: ignore[call-overload]
+    quick = ["--no-simulation"] if arguments[0] == "explain" else []
+    return subprocess.run([*PROGRAM, *arguments, *quick], capture_output=True, text=True, timeout=60, **options)  # type: ignore[call-overload]
 
 
 def test_explains_as_text(explained: Callable[..., Explanation]) -> None:
@@ -37,6 +40,26 @@ def test_explains_as_text(explained: Callable[..., Explanation]) -> None:
     assert result.exit_code == 0
     assert result.stdout.rstrip("\n") == str(explained("He3(h1)"))
     assert result.stderr == ""
+
+
+def test_ends_with_theory_over_simulation(tmp_path: Path) -> None:
+    """The one test that runs it: the screen, the JSON object and the page tell of the same comparison."""
+    page = tmp_path / "page.html"
+    result = CliRunner().invoke(app, ["explain", "tanh(h1)", "--html", str(page)])
+    assert result.exit_code == 0, result.stderr
+    words = " ".join(result.stdout.split())
+    found = re.search(r"then ([\d.]+) predicted, ([\d.]+) \+- ([\d.]+) measured", words)
+    assert found is not None
+    predicted, measured, error = map(float, found.groups())
+    assert 0.9 < predicted < 1
+    assert abs(measured - predicted) < 1e-3 + 5 * error < 0.05
+    assert "Theory and simulation: agrees. Largest |z|" in words
+    html = page.read_text(encoding="utf-8")
+    assert "Theory over simulation</h2>" in html
+    assert html.count("<svg") == 5
+    record = json.loads(CliRunner().invoke(app, ["explain", "tanh(h1)", "--json"]).stdout)["demonstration"]
+    assert (record["algorithm"], record["verdict"]) == ("one-pass SGD", "agrees")
+    assert record["quantities"]["overlap"]["theory"][-1][0][0] == pytest.approx(predicted, abs=1e-3)
 
 
 def test_json_is_the_record(explained: Callable[..., Explanation]) -> None:
@@ -144,7 +167,7 @@ def test_runs_as_a_module_without_colour_in_a_pipe() -> None:
 
 def test_a_closed_pipe_is_no_traceback() -> None:
     running = subprocess.Popen(
-        [*PROGRAM, "explain", "He3(h1)"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*PROGRAM, "explain", "He3(h1)", "--no-simulation"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert running.stdout is not None
     assert running.stderr is not None
@@ -167,7 +190,7 @@ def test_interrupt_exits_with_130() -> None:
         "from featlab.cli import main\n"
         "main()\n"
     )
-    command = [sys.executable, "-c", program, "explain", "h1"]
+    command = [sys.executable, "-c", program, "explain", "h1", "--no-simulation"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
         assert running.stdout.readline() == "working\n"

@@ -9,7 +9,7 @@ overlap with each of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,24 +77,17 @@ class Demonstration:
 
 def demonstrate(analysis: Analysis) -> Demonstration:
     """Predict and simulate the cheapest algorithm that learns the analysed target; bounded to about ten seconds."""
-    refused = "no theory here predicts an algorithm for it"
-    for recipe in recipes(analysis):
-        try:
-            return Demonstration(recipe, _carried_out(analysis, recipe))
-        except NoPrediction as fault:
-            refused = str(fault)
+    refused = "no theory here predicts an algorithm for so many directions"
     if analysis.verdict is Verdict.UNDECIDED:
         refused = "the analysis is undecided, so that no algorithm is known to learn it"
+    for maker in MAKERS:
+        try:
+            recipe = maker(analysis)
+            if recipe is not None:
+                return Demonstration(recipe, _carried_out(analysis, recipe))
+        except NoPrediction as fault:
+            refused = str(fault)
     return Demonstration(None, None, refused)
-
-
-def recipes(analysis: Analysis) -> Iterator[Recipe]:
-    """The recipes for a target, cheapest first."""
-    makers: tuple[Callable[[Analysis], Recipe | None], ...] = (_one_pass, _message_passing, _batch_reuse)
-    for maker in makers:
-        recipe = maker(analysis)
-        if recipe is not None:
-            yield recipe
 
 
 def _carried_out(analysis: Analysis, recipe: Recipe) -> Both:
@@ -133,9 +126,10 @@ def _message_passing(analysis: Analysis) -> Recipe | None:
     if not _learnable(analysis) or analysis.target.rank > _AMP_MOST_RANK:
         return None
     largest = max((stage.alpha or 0.0 for stage in analysis.grand_staircase), default=0.0)
-    ratio = max(1.0, _AMP_RATIO * largest)
+    ratio = round(max(1.0, _AMP_RATIO * largest), 3)
     learner = BayesAmp(_AMP_LOOKS[-1], damping=0.0, start="informed", start_overlap=_PLANTED)
-    story = f"Message passing on n = {ratio:.2g} d samples, from an overlap of {_PLANTED:g} with each direction."
+    multiple = "d" if ratio == 1 else f"{ratio:.2g} d"
+    story = f"Message passing on n = {multiple} samples, from an overlap of {_PLANTED:g} with each direction."
     return Recipe("message passing", learner, None, _AMP_DIM, round(ratio * _AMP_DIM), _AMP_LOOKS, story)
 
 
@@ -178,3 +172,7 @@ def _slope_moment(power: int) -> float:
     """E[sigma'^power] of the neuron of one-pass SGD."""
     points, weights = gauss_pieces((0.0,), 40)
     return float(weights @ activation(_SGD_ACTIVATION).derivative(points) ** power)
+
+
+# The recipes, cheapest first; each says whether it applies.
+MAKERS: tuple[Callable[[Analysis], Recipe | None], ...] = (_one_pass, _message_passing, _batch_reuse)

@@ -1,0 +1,101 @@
+"""Comparisons on the screen and as data: the numbers shown are those that were compared."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import numpy as np
+from rich.console import Console
+
+from featlab.compare import Both, Demonstration, compare
+from featlab.compare.demonstration import Recipe
+from featlab.learners import GiantSteps, TwoLayer
+from featlab.reports.comparison import comparison_record, comparison_text, full_record, prediction_text
+from featlab.reports.demonstration import demonstration_record, demonstration_sentences
+from tests.compare.synthetic import measurement, prediction, truth
+
+TRUTH = truth()
+
+
+def both(noise: float = 0.02, factor: float = 1.0, neurons: int = 2) -> Both:
+    values = truth(neurons=neurons)
+    theory = prediction(factor * values, words="A toy.", target="h1", dim=10_000)
+    theory["outcome"] = ((), "ok")
+    run = measurement(values, noise=noise).assign_attrs(target="h1")
+    run["outcome"] = ("seed", ["ok"] * 11 + ["diverged"])
+    return Both(theory, run, compare(theory, run))
+
+
+def shown(renderable: object, width: int = 80) -> str:
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    with console.capture() as capture:
+        console.print(renderable)
+    return capture.get()
+
+
+def test_numbers_of_the_table() -> None:
+    given = both(neurons=1)
+    text = " ".join(shown(comparison_text(given, GiantSteps(), TwoLayer())).split())
+    values = given.simulation["overlap"].values[:, 2, 0, 0]
+    error = values.std(ddof=1) / np.sqrt(12)
+    assert f"2 {TRUTH[2, 0, 0]:.4f} {values.mean():.4f} +- {error:.4f}" in text
+    assert "Agrees: largest |z|" in text
+    assert "Of the simulation, 1 of 12 diverged." in text
+    assert "Theory: A toy." in text
+    assert "h1 (d = 10,000, 12 seeds)" in text
+
+
+def test_lines_fit_on_a_screen_and_the_worst_curves_are_shown() -> None:
+    given = both(neurons=2)
+    lines = shown(comparison_text(given, GiantSteps(), TwoLayer())).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert not any("…" in line for line in lines)
+    assert sum("overlap h1, neuron" in line for line in lines) == 2
+
+
+def test_disagreement_is_told() -> None:
+    text = shown(comparison_text(both(factor=1.2), GiantSteps(), TwoLayer()))
+    assert "Disagrees: overlap at time" in text
+
+
+def test_record_is_plain_data() -> None:
+    given = both()
+    record = full_record(given)
+    assert json.loads(json.dumps(record, allow_nan=False)) == record
+    laid = record["quantities"]["overlap"]
+    assert laid["axes"] == ["time", "neuron", "direction"]
+    np.testing.assert_allclose(laid["theory"], TRUTH)
+    np.testing.assert_allclose(laid["z"], given.comparison.quantities["overlap"].z.values)
+    assert record["verdict"] == "agrees"
+    assert record["simulation"]["dim"] == 10_000
+    assert comparison_record(given.comparison)["points"] == 12
+
+
+def test_a_prediction_on_the_screen() -> None:
+    theory = both().prediction
+    theory.attrs |= {"outcome": "diverged", "remedy": "take smaller steps"}
+    text = " ".join(shown(prediction_text(theory, GiantSteps(), TwoLayer())).split())
+    assert "step overlap h1, neuron 1 overlap h1, neuron 2" in text
+    assert "5 0.9000 -0.4500" in text
+    assert "Outcome: diverged; take smaller steps." in text
+
+
+def test_a_demonstration_in_sentences_and_as_data() -> None:
+    given = both(neurons=1)
+    recipe = Recipe("giant steps", GiantSteps(), TwoLayer(), 10_000, 5, None, "A story.")
+    story, overlap, verdict = demonstration_sentences(Demonstration(recipe, given))
+    values = given.simulation["overlap"].values[:, -1, 0, 0]
+    measured = f"{values.mean():.3f} +- {values.std(ddof=1) / np.sqrt(12):.3f} measured"
+    assert story == "A story. d = 10,000, 12 seeds."
+    assert overlap == f"overlap h1: 0.100 at first, then 0.900 predicted, {measured}"
+    assert verdict.startswith("Theory and simulation: agrees. Largest |z|")
+    record = demonstration_record(Demonstration(recipe, given))
+    assert json.loads(json.dumps(record, allow_nan=False)) == record
+    assert (record["algorithm"], record["samples"], record["verdict"]) == ("giant steps", 5, "agrees")
+
+
+def test_no_demonstration_says_why() -> None:
+    none = Demonstration(None, None, "too hard")
+    assert demonstration_sentences(none) == ["There is none: too hard."]
+    assert demonstration_record(none) == {"algorithm": None, "reason": "too hard"}
