@@ -232,7 +232,7 @@ def level_sets(target: Target, resolution: float | None = None) -> LevelSets:
 
 
 def log_partition(fibres: Fibres, omega: Floats, covariance: Floats) -> tuple[Floats, Floats]:
-    """log Z(y_i, omega_i, V) and its gradient g_out in omega, for omega (n, r): in NumPy, for reference and tests.
+    """log Z(y_i, omega_i, V) and its gradient g_out in omega, for omega (n, r); -inf and NaN for an impossible label.
 
     Statement (Gaussian algebra; Troiani et al. 2024): g_out = V^{-1} (E[z | y, omega, V] - omega). On a segment
     z = base + s e the exponent is a parabola in s with curvature e^T V^{-1} e.
@@ -250,11 +250,12 @@ def log_partition(fibres: Fibres, omega: Floats, covariance: Floats) -> tuple[Fl
     log_normal = 0.5 * np.linalg.slogdet(precision)[1] - 0.5 * rank * np.log(2 * np.pi)
     log_terms = fibres.log_weights + log_normal - 0.5 * ground + length
     top = log_terms.max(axis=1, keepdims=True)
-    terms = np.exp(log_terms - top)
-    total = terms.sum(axis=1)
+    possible = np.isfinite(top)
+    terms = np.exp(log_terms - np.where(possible, top, 0.0))
+    total = np.where(possible[:, 0], terms.sum(axis=1), np.nan)
     place = np.where(point | (terms == 0), 0.0, centre + bent)
     mean = np.einsum("nk,nki->ni", terms, offset + place[..., None] * along) / total[:, None]
-    return top[:, 0] + np.log(total), mean @ precision
+    return np.where(possible[:, 0], top[:, 0] + np.log(total), -np.inf), mean @ precision
 
 
 def log_interval(low: Floats, high: Floats) -> Floats:

@@ -157,12 +157,14 @@ def _mirrors(target: Target, ranges: Ranges) -> Fold:
 
 def _panels(target: Target, ranges: Ranges, group: Fold) -> Sample:
     """Nodes on panels: one or two fields."""
-    view = View(target)
+    view = View(target, level=True)
     centre = np.zeros((1, view.dimension))
     lines = lines_through(centre)
     for axis, size in enumerate(ranges[1] + (_FINEST[0],) * target.hidden):
         margins = (0.25 * size, 1.5 * size) if size == _FINEST[0] else (size, 4 * size)
-        lines = extend(lines, view, centre, np.eye(view.dimension), _OUTER_NODES, 20, margins, _PANELS)
+        # Not the same nodes on both axes: on a diagonal, h1^2 - h2^2 has the one label that never occurs.
+        nodes = _OUTER_NODES + axis % 2
+        lines = extend(lines, view, centre, np.eye(view.dimension), nodes, 20, margins, _PANELS)
         if axis in group.halved:
             lines = lines.chosen(lines.t[:, axis] > 0, 2.0)
     lines = lines.chosen(lines.weights > 1e-11, 1.0)

@@ -27,8 +27,9 @@ from featlab.theory.bayes.rules import (
 )
 
 # Nodes on each panel and of smooth axes, by the number of axes that are not last.
-_NODES = {1: (8, 32), 2: (5, 16), 3: (4, 10)}
+_NODES = {1: (8, 32), 2: (3, 16), 3: (4, 10)}
 _PANELS = {1: FINE_PANELS, 2: COARSE_PANELS, 3: COARSE_PANELS}
+_MARGINS = {1: (0.15, 0.6), 2: (0.4,), 3: (0.4,)}
 _CHUNK = 400_000
 
 
@@ -38,7 +39,9 @@ class Discrete:
     def __init__(self, target: Target) -> None:
         self.target = target
         self.law = label_law(target)
-        self.view = View(target)
+        # Regions with slanted or curved borders have features on the axes too, at no fixed distance from omega.
+        self.slanted = any(len(kink.variables) > 1 for kink in target.kinks)
+        self.view = View(target, origin=self.slanted)
 
     def at(self, overlap: Floats) -> Told:
         """F and H at Q (r, r)."""
@@ -73,8 +76,9 @@ class Discrete:
         rank, labels = self.target.rank, self.law.atoms.size
         last = self.view.dimension - 1
         lines = lines_through(centres)
+        margins = _MARGINS[last] if self.slanted else ()
         for _ in range(last):
-            lines = extend(lines, self.view, centres, factor, *_NODES[last], panels=_PANELS[last])
+            lines = extend(lines, self.view, centres, factor, *_NODES[last], margins, _PANELS[last])
         label, row, cell_mass, first_moment = self._cells(lines, centres, factor)
         place = lines.owner[row] * labels + label
         size = len(centres) * labels

@@ -16,7 +16,7 @@ from featlab.theory.bayes.rules import COARSE_PANELS, FINE_PANELS, View, extend,
 from featlab.theory.bayes.symmetry import Fold, fold
 
 # Cuts at these multiples of the deviation of z given omega around each kink, and nodes on each panel, by rank.
-_MARGINS = {1: (0.5, 1.5, 4.0), 2: (0.5, 1.5, 4.0), 3: (1.0, 3.0), 4: (1.5,)}
+_MARGINS = {1: (0.5, 1.5, 4.0), 2: (0.5, 1.5, 4.0), 3: (1.5,), 4: (1.5,)}
 _PANEL_NODES = {1: 6, 2: 4, 3: 3, 4: 2}
 _PANELS = {1: FINE_PANELS, 2: FINE_PANELS, 3: COARSE_PANELS, 4: COARSE_PANELS}
 _SMOOTH_NODES = {1: 24, 2: 14, 3: 10, 4: 6}

@@ -41,11 +41,13 @@ class View:
     Attributes:
         order: place i of the view holds field order[i] of the target; empty for the target's own order.
         origin: whether the planes on which a coordinate vanishes count as kinks: many links are critical there.
+        level: whether the level set of the origin does: it divides the plane where the origin is a saddle.
     """
 
     target: Target
     order: tuple[int, ...] = ()
     origin: bool = False
+    level: bool = False
 
     @property
     def dimension(self) -> int:
@@ -62,6 +64,10 @@ class View:
         fields[..., self.order] = points
         return fields
 
+    def _above_origin(self, points: Floats) -> Floats:
+        """g - g(0), a hair off the origin, where a link such as log|h1| is not finite."""
+        return self.link(points) - self.link(np.full((1, self.dimension), 1e-9))[0]
+
     @cached_property
     def cuts(self) -> tuple[Cut, ...]:
         place = {axis: position for position, axis in enumerate(self.order or range(self.dimension))}
@@ -76,6 +82,8 @@ class View:
             found.append(Cut(max(place[variable] for variable in kink.variables), static, function))
         if self.origin:
             found += [Cut(axis, (0.0,), partial(_coordinate, axis)) for axis in range(self.dimension)]
+        if self.level:
+            found.append(Cut(self.dimension - 1, None, self._above_origin))
         return tuple(found)
 
 

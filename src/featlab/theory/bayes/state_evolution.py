@@ -60,9 +60,17 @@ def family_of(of: Target, generic: bool = False) -> Family:
 
 def update(told: Channel, alpha: float, overlap: Floats) -> Floats:
     """One iteration: Q <- Qhat (I + Qhat)^{-1}, Qhat = alpha F(Q)."""
-    values, vectors = np.linalg.eigh(alpha * told.at(overlap).information)
+    values, vectors = np.linalg.eigh(alpha * told.at(_not_quite(overlap)).information)
     values = np.clip(values, 0.0, None)
     return (vectors * (values / (1 + values))) @ vectors.T
+
+
+def _not_quite(overlap: Floats) -> Floats:
+    """The overlap with its eigenvalues kept from 0 to a little below 1."""
+    values, vectors = np.linalg.eigh(overlap)
+    if values[0] >= 0 and values[-1] <= _ALMOST_PERFECT:
+        return overlap
+    return (vectors * np.clip(values, 0.0, _ALMOST_PERFECT)) @ vectors.T
 
 
 def start_matrix(start: str | Floats, rank: int) -> Floats:
@@ -73,10 +81,10 @@ def start_matrix(start: str | Floats, rank: int) -> Floats:
         return {"uninformed": 0.0, "slightly informed": SLIGHT, "informed": 1 - 1e-6}[start] * np.eye(rank)
     matrix = np.atleast_2d(np.asarray(start, dtype=float))
     square = matrix.shape == (rank, rank) and np.allclose(matrix, matrix.T, atol=1e-9)
-    values, vectors = np.linalg.eigh(matrix) if square else (np.full(1, np.nan), np.eye(1))
+    values = np.linalg.eigvalsh(matrix) if square else np.full(1, np.nan)
     if not (values[0] >= -1e-9 and values[-1] <= 1 + 1e-9):
         raise InvalidParameter("start", start, f"a symmetric {rank} x {rank} matrix with eigenvalues in [0, 1]")
-    return (vectors * np.clip(values, 0.0, _ALMOST_PERFECT)) @ vectors.T
+    return _not_quite(matrix)
 
 
 def check_alpha(alpha: float) -> float:

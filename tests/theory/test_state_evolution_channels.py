@@ -1,0 +1,200 @@
+"""F(Q) and H(Q): against grids, exact cases, each other, the analysis, and the identity dH = 1/2 Tr(F dQ)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import erf
+
+from featlab.analysis.subspaces import nothing
+from featlab.analysis.thresholds import second_moments
+from featlab.errors import InvalidParameter
+from featlab.gaussian.hermite import Floats
+from featlab.targets import target
+from featlab.theory.bayes.channel import Channel
+from featlab.theory.bayes.continuous import Continuous
+from featlab.theory.bayes.state_evolution import channel_of
+from featlab.theory.bayes.symmetry import fold, interchangeable, invariances, reflections
+from tests.theory.channel_reference import of_absolute_value, of_square_with_random_sign, on_grids
+
+STAIRCASE = "h1**2 + sign(h1*h2*h3)"
+
+
+def told(text: str, noise: float = 0.0, *, generic: bool = False) -> Channel:
+    return channel_of(target(text, noise=noise), generic)
+
+
+@pytest.mark.parametrize("q", [0.1, 0.69, 0.85])
+def test_phase_retrieval_on_a_grid(q: float) -> None:
+    information, entropy = on_grids(of_absolute_value, np.linspace(0, 8, 801), q, 301)
+    for generic in (False, True):
+        found = told("abs(h1)", generic=generic).at(np.array([[q]]))
+        assert found.information[0, 0] == pytest.approx(information, rel=1e-4)
+        assert found.entropy == pytest.approx(entropy, rel=1e-5)
+        assert found.information[0, 0] != pytest.approx(1.2 * information, rel=1e-4), "negative control"
+
+
+@pytest.mark.parametrize("q", [0.01, 0.7])
+def test_the_staircase_before_its_second_step_on_a_grid(q: float) -> None:
+    u = np.linspace(0, 1, 1501)
+    y = np.unique(np.concatenate([-1 + 2 * np.sin(0.5 * np.pi * u) ** 4, 1 + 40 * u**4]))  # crowded at -1 and 1
+    information, entropy = on_grids(of_square_with_random_sign, y, q, 201)
+    found = told(STAIRCASE).at(np.diag([q, 0.0, 0.0]))
+    assert found.information[0, 0] == pytest.approx(information, rel=2e-4)
+    assert found.entropy == pytest.approx(entropy, abs=3e-4)
+    assert np.all(found.information[1:, 1:] == 0)
+
+
+def test_the_staircase_once_its_first_direction_is_known_is_the_two_parity() -> None:
+    found = told(STAIRCASE).at(np.diag([1 - 1e-7, 0.5, 0.3])).information
+    parity = told("sign(h1*h2)").at(np.diag([0.5, 0.3])).information
+    assert np.diag(found)[1:] == pytest.approx(np.diag(parity), rel=1e-3)
+
+
+@pytest.mark.parametrize("q", [0.0, 0.3, 0.8, 0.99, 1 - 1e-6])
+def test_closed_forms_of_one_direction_equal_the_generic_path(q: float) -> None:
+    for text in ("abs(h1)", "h1**2"):
+        fast, slow = (told(text, generic=generic).at(np.array([[q]])) for generic in (False, True))
+        assert slow.information[0, 0] == pytest.approx(fast.information[0, 0], rel=1e-5, abs=1e-20)
+        assert slow.entropy == pytest.approx(fast.entropy, abs=1e-5)
+
+
+@pytest.mark.parametrize("overlap", [(1e-4, 1e-4), (0.2, 0.6), (0.8, 0.8), (0.99, 0.99)])
+def test_two_parity_equals_the_generic_path(overlap: tuple[float, float]) -> None:
+    fast, slow = (told("sign(h1*h2)", generic=generic).at(np.diag(overlap)) for generic in (False, True))
+    assert np.diag(slow.information) == pytest.approx(np.diag(fast.information), rel=2e-4)
+    assert slow.entropy == pytest.approx(fast.entropy, rel=1e-4)
+    assert np.diag(slow.information) != pytest.approx(1.2 * np.diag(fast.information), rel=2e-4), "negative control"
+
+
+def test_the_staircase_equals_the_generic_path() -> None:
+    """The generic path averages over 128 Sobol points here: a few per cent."""
+    slow = Continuous(target(STAIRCASE), sobol_points=128)
+    for overlap in (np.diag([0.3, 0.2, 0.5]), np.diag([0.8, 0.5, 0.5])):
+        fast, rough = told(STAIRCASE).at(overlap), slow.at(overlap)
+        assert np.diag(rough.information) == pytest.approx(np.diag(fast.information), rel=0.06)
+        assert np.diag(rough.information) != pytest.approx(1.2 * np.diag(fast.information), rel=0.06)
+        assert rough.entropy == pytest.approx(fast.entropy, rel=0.03)
+
+
+@pytest.mark.parametrize(("noise", "q"), [(0.5, 0.0), (0.5, 0.97), (1e-3, 0.3), (1e-3, 0.97)])
+def test_a_linear_label_with_noise_is_gaussian(noise: float, q: float) -> None:
+    """y = z + noise: Z = N(y; omega, v + noise), so F = 1 / (v + noise) and H is minus a Gaussian's entropy."""
+    found = told("h1", noise).at(np.array([[q]]))
+    variance = 1 - q + noise
+    assert found.information[0, 0] == pytest.approx(1 / variance, rel=1e-4)
+    assert found.entropy == pytest.approx(-0.5 * np.log(2 * np.pi * np.e * variance), abs=2e-3)
+
+
+def test_a_sum_of_a_direction_and_an_absolute_value_from_nothing() -> None:
+    """y = z1 + |z2| has the density 2 phi(y/sqrt 2)/sqrt 2 Phi(y/sqrt 2), and E[z1 | y] follows by an integral."""
+
+    def moment(y: float, power: int) -> float:
+        return quad(lambda t: 2 * (y - t) ** power * np.exp(-0.5 * ((y - t) ** 2 + t * t)) / (2 * np.pi), 0, 12)[0]
+
+    y = np.linspace(-6, 9, 301)
+    density, mean = (np.array([moment(one, power) for one in y]) for power in (0, 1))
+    half = 0.5 * (1 + erf(y / 2))
+    assert density == pytest.approx(2 * np.exp(-(y**2) / 4) / np.sqrt(4 * np.pi) * half, abs=1e-9)
+    expected = np.trapezoid(mean**2 / density, y)
+    found = told("h1 + abs(h2)").at(np.zeros((2, 2))).information
+    assert found[0, 0] == pytest.approx(expected, rel=3e-3)
+    assert found[1, 1] == pytest.approx(0, abs=1e-12)
+    assert found[0, 0] != pytest.approx(1.2 * expected, rel=3e-3), "negative control"
+
+
+@pytest.mark.parametrize(
+    ("text", "noise", "tolerance"),
+    [
+        ("He4(h1)", 0.0, 1e-3),
+        ("h1*h2", 0.0, 1e-3),
+        ("h1*h2", 0.1, 5e-3),
+        ("h1**2", 0.1, 2e-3),
+        ("sign(h1*h2)", 0.2, 2e-3),
+        ("sign(h1*h2 + 0.5*xi1)", 0.0, 2e-3),
+        (STAIRCASE, 0.0, 1e-3),
+    ],
+)
+def test_small_overlaps_grow_at_the_rate_of_the_analysis(text: str, noise: float, tolerance: float) -> None:
+    """F(q M) / q -> E[G M G], whose largest eigenvalue the analysis finds by quite another way."""
+    of = target(text, noise=noise)
+    expected = second_moments(of, nothing(of.rank)).restricted(np.eye(of.rank))
+    q = 1e-5
+    growth = np.linalg.eigvalsh(told(text, noise).at(q * np.eye(of.rank)).information)[-1] / q
+    assert growth == pytest.approx(expected, rel=tolerance)
+    assert growth != pytest.approx(1.2 * expected, rel=tolerance), "negative control"
+
+
+@pytest.mark.parametrize(
+    ("text", "noise", "q", "tolerance"),
+    [
+        ("abs(h1)", 0.0, 0.5, 1e-5),
+        ("He3(h1)", 0.0, 0.5, 1e-5),
+        ("relu(h1)", 0.0, 0.7, 1e-5),
+        ("sign(h1)", 0.0, 0.7, 1e-5),
+        ("sign(h1*h2)", 0.0, 0.5, 1e-4),
+        ("sign(h1*h2 + 0.5*xi1)", 0.0, 0.2, 1e-3),
+        ("h1*h2", 0.0, 0.5, 2e-3),
+        ("abs(h1)", 0.01, 0.5, 1e-2),
+        (STAIRCASE, 0.0, 0.5, 1e-4),
+    ],
+)
+def test_the_information_is_the_slope_of_the_entropy(text: str, noise: float, q: float, tolerance: float) -> None:
+    channel, rank = told(text, noise), target(text).rank
+    step = 0.01 if tolerance < 1e-3 else 0.02
+    ahead, behind = (channel.at((q + sign * step) * np.eye(rank)).entropy for sign in (1, -1))
+    further, back = (channel.at((q + 2 * sign * step) * np.eye(rank)).entropy for sign in (1, -1))
+    slope = (8 * (ahead - behind) - (further - back)) / (12 * step)
+    half_trace = 0.5 * np.trace(channel.at(q * np.eye(rank)).information)
+    assert slope == pytest.approx(half_trace, rel=tolerance)
+    assert slope != pytest.approx(1.2 * half_trace, rel=tolerance), "negative control"
+
+
+def test_off_diagonal_overlaps() -> None:
+    """F turns with the directions: h1 h2 = (u^2 - v^2) / 2 in the axes turned by 45 degrees."""
+    product, squares = told("h1*h2"), told("h1**2 - h2**2")
+    turn = np.array([[1.0, 1.0], [1.0, -1.0]]) / np.sqrt(2)
+    overlap = np.array([[0.4, 0.2], [0.2, 0.4]])
+    found, turned = product.at(overlap), squares.at(turn @ overlap @ turn.T)
+    assert turn @ found.information @ turn.T == pytest.approx(turned.information, rel=3e-3, abs=2e-3)
+
+
+def test_tangent_planes_as_the_overlap_becomes_perfect() -> None:
+    """(1 - q) F -> E[n n^T], n the unit normal of the level set: I / 2 for z1 z2 and for z1^2 + z2^2."""
+    for text in ("h1*h2", "h1**2 + h2**2"):
+        for q in (0.999, 1 - 1e-6):
+            assert (1 - q) * told(text).at(q * np.eye(2)).information == pytest.approx(0.5 * np.eye(2), abs=4e-3)
+    assert (1e-6) * told("He4(h1)").at((1 - 1e-6) * np.eye(1)).information[0, 0] == pytest.approx(1, abs=2e-3)
+
+
+def test_symmetries() -> None:
+    assert len(reflections(target("h1*h2"))) == 4
+    assert invariances(target("h1*h2")).signs.tolist() == [[1, 1], [-1, -1]]
+    assert interchangeable(target("h1*h2"))
+    assert not interchangeable(target("h1 + abs(h2)"))
+    assert not interchangeable(target("relu(h1) + relu(h2)")), "interchangeable axes, but no reflections"
+    tilted = np.array([[0.5, 0.2], [0.2, 0.5]])
+    assert fold(target("h1*h2"), tilted).halved == (0,)
+    assert fold(target("h1*h2"), np.eye(2)).halved == (0, 1)
+    points = np.array([[-1.0, 2.0], [1.0, -2.0]])
+    assert invariances(target("h1*h2")).representative(points).tolist() == [[1, -2], [1, -2]]
+
+
+def test_refusals() -> None:
+    with pytest.raises(InvalidParameter, match="at most three directions"):
+        told("h1*h2*h3*h4")
+
+
+def eigenvalues(matrix: Floats) -> Floats:
+    return np.linalg.eigvalsh(matrix)
+
+
+def test_more_knowledge_tells_more() -> None:
+    """F is monotone: what state evolution's two ends rest on."""
+    for text in ("abs(h1)", "He3(h1)"):
+        gains = [told(text).at(q * np.eye(1)).information[0, 0] for q in (0.1, 0.3, 0.6, 0.9)]
+        assert gains == sorted(gains)
+    low, high = np.diag([0.2, 0.3]), np.array([[0.5, 0.1], [0.1, 0.5]])
+    rise = told("sign(h1*h2)").at(high).information - told("sign(h1*h2)").at(low).information
+    assert eigenvalues(rise)[0] > 0
