@@ -19,11 +19,12 @@ from featlab.theory.giant_features import (
     trained_features,
     untrained_features,
 )
+from featlab.theory.giant_given import given_features, given_ridge_risk
 from featlab.theory.giant_labels import conditional_labels
 from featlab.theory.giant_readout import neuron_law
 from featlab.theory.giant_ridge import Sizes, ridge_risk
 from featlab.theory.giant_rows import EVEN, row_profile
-from featlab.theory.ridge import gaussian_risk, linear_part
+from featlab.theory.ridge import gaussian_risk, given_weights_risk, linear_part
 from featlab.theory.spikes import GradientSpike, gradient_spike, label_moments, slope_moments
 
 ONE = Neurons(np.ones(1), np.zeros(1), np.ones(1))
@@ -151,20 +152,11 @@ def test_published_simulation_of_equal_neurons():
         assert 1.2 * found != pytest.approx(mse, rel=0.05)
 
 
-# eta = 3 sqrt(p), d = 160, psi2 = 2, label noise .01, Gaussian second layer, best ridge, 3 seeds: measured with NumPy.
-BEST_EXCESS = {
-    "tanh": dict(zip((1, 2, 4, 8, 16, 32), (0.1445, 0.0672, 0.0331, 0.0166, 0.0071, 0.0034), strict=True)),
-    "erf": dict(zip((1, 2, 4, 8, 16, 32), (0.1947, 0.0935, 0.0458, 0.0237, 0.0101, 0.0048), strict=True)),
-}
-
-
-def best_excess(name, ratio, tilt):
-    """The excess risk at the best of three ridges, if tan^2 of the angle between first gradient and target is `tilt`
-    times its mean."""
+def best_excess(name, ratio):
+    """The excess risk at the best of three ridges: eta = 3 sqrt(p), d = 160, psi2 = 2, Gaussian second layer."""
     of, student, dim, width = target(f"{name}(h1)", noise=0.01), activation(name), 160, 320
     labels = label_moments(of)
-    strength = float(np.sqrt(labels.linear_norm**2 + tilt * labels.second / ratio))
-    gradient = GradientSpike(strength, labels.linear_norm / strength, labels.second / ratio)
+    gradient = gradient_spike(labels, ratio)
     given = conditional_labels(of, labels.direction, gradient.cosine, spike_rule()[0])
     step = FirstStep(3.0, gradient, row_profile(of, 0.0, ratio))
     features = trained_features(student, gaussian_neurons(), 1.0, step, varying_norm=True, label_square=given.square)
@@ -173,31 +165,11 @@ def best_excess(name, ratio, tilt):
     return min(ridge_risk(features, given, sizes, ridge / width).risk for ridge in ridges) - 0.01
 
 
-@pytest.mark.parametrize("ratio", [1, 2, 4, 8, 16, 32])
-def test_measured_giant_step_table(ratio):
-    """The risk hangs on the angle between first gradient and target. Of tan^2 = noise/signal, three seeds at d = 160
-    leave the noise uncertain by 2/(3d), the signal by 4 Var(y h)/(3 n mu1*^2) (relative variances), and the two
-    students share their data. So: read tan^2 off the erf row, where it must be within three standard deviations of its
-    mean,
-    and predict the tanh row within 5%."""
-    tilts = np.array([0.75, 1.0, 1.4])
-    of_erf, of_tanh = (np.log([best_excess(name, ratio, tilt) for tilt in tilts]) for name in ("erf", "tanh"))
-    tilt = float(np.interp(np.log(BEST_EXCESS["erf"][ratio]), of_erf, tilts))
-    z = np.linspace(-9, 9, 2001)
-    weights = np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi) * (z[1] - z[0])
-    signal = float(weights @ (erf(z) * z))
-    spread = np.sqrt(2 / 480 + 4 * (weights @ (erf(z) * z) ** 2 / signal**2 - 1) / (480 * ratio))
-    assert abs(tilt - 1) < 3 * spread
-    predicted = float(np.exp(np.interp(tilt, tilts, of_tanh)))
-    assert predicted == pytest.approx(BEST_EXCESS["tanh"][ratio], rel=0.05)
-    assert 1.2 * predicted != pytest.approx(BEST_EXCESS["tanh"][ratio], rel=0.05)
-
-
 def test_giant_step_goes_below_what_is_linear():
     """||P_{>1} tanh||^2 = .0274 is a floor for every small step; a giant one crosses it between psi1 = 4 and 8."""
     floor = label_moments(target("tanh(h1)")).floor
     assert floor == pytest.approx(0.02742, abs=1e-5)
-    assert best_excess("tanh", 8, 1.0) < floor < best_excess("tanh", 4, 1.0)
+    assert best_excess("tanh", 8) < floor < best_excess("tanh", 4)
 
 
 def test_aligned_error():
@@ -234,3 +206,16 @@ def test_profile_matters_less_than_the_step():
         risks.append(ridge_risk(features, given, Sizes(160, 320, 160), 0.1 / 320).risk)
     assert risks[0] != risks[1]
     assert risks[0] == pytest.approx(risks[1], rel=0.05)
+
+
+def test_given_weights_without_a_step_are_the_gaussian_equivalent():
+    """Random features, d = 150: conditioning on any one direction changes the risk by the 1/n that V leaves out."""
+    dim, width, samples, ridge = 150, 200, 400, 1e-3
+    weights = np.random.default_rng(3).standard_normal((width, dim))
+    weights /= np.linalg.norm(weights, axis=1, keepdims=True)
+    of, direction = target("tanh(h1)", noise=0.01), np.eye(dim)[1]
+    found = given_ridge_risk(given_features(of, TANH, weights, np.zeros(width), direction), samples, ridge)
+    plain = given_weights_risk(weights, weights[:, :1], linear_part(TANH), label_moments(of), samples, ridge)
+    assert found.converged
+    assert found.risk == pytest.approx(plain, rel=0.01)
+    assert 1.2 * found.risk != pytest.approx(plain, rel=0.01)
