@@ -98,10 +98,10 @@ def _resolvent(features: GivenFeatures, moments: Floats, samples: int, ridge: fl
     """1 + V on the nodes, G, and whether the iteration for them converged. It falls monotonically from above."""
     traces = np.trace(features.covariances, axis1=1, axis2=2)
     shrink = 1 + traces / (samples * ridge)
-    inverse = np.zeros_like(moments[0])
+    inverse: Floats = np.eye(moments.shape[1])
     for _ in range(_MOST_STEPS):
         mixture = np.tensordot(features.weights / shrink, moments, 1)
-        inverse = np.linalg.inv(mixture + ridge * np.eye(len(mixture)))
+        inverse = np.asarray(np.linalg.inv(mixture + ridge * np.eye(len(mixture))), dtype=np.float64)
         new = 1 + np.einsum("kij,ji->k", features.covariances, inverse) / samples
         moved = float(np.max(np.abs(new / shrink - 1)))
         shrink = new
