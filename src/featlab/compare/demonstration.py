@@ -36,7 +36,7 @@ _PLANTED = 0.1
 _MOST_TIME = 100.0
 _LOOKS = 13
 _SGD_ACTIVATION = "tanh"
-_AMP_RATIO, _AMP_MOST_RANK = 2.0, 2
+_AMP_RATIO, _AMP_MOST_RANK = 3.0, 2
 _AMP_LOOKS = (0, 1, 2, 4, 7, 12)
 _REUSE_RATIO, _REUSE_STEPS, _REUSE_MOST_RANK = 4, 6, 3
 
@@ -122,7 +122,7 @@ def _one_pass(analysis: Analysis) -> Recipe | None:
 
 
 def _message_passing(analysis: Analysis) -> Recipe | None:
-    """Bayes-AMP at twice the largest critical ratio known, from a small overlap with every direction."""
+    """Bayes-AMP at three times the largest critical ratio known, from a small overlap with every direction."""
     if not _learnable(analysis) or analysis.target.rank > _AMP_MOST_RANK:
         return None
     largest = max((stage.alpha or 0.0 for stage in analysis.grand_staircase), default=0.0)

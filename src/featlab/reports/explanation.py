@@ -64,7 +64,7 @@ class Explanation:
         """The screen as plain text of that width."""
         from featlab.reports.terminal import plain_text
 
-        return plain_text(self.analysis, self.dim, self.demonstration, width)
+        return plain_text(self.analysis, self.dim, width, self.demonstration)
 
     def __str__(self) -> str:
         return self.text()

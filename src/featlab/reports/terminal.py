@@ -58,7 +58,7 @@ def render(analysis: Analysis, dim: int | None, demonstration: Demonstration | N
     )
 
 
-def plain_text(analysis: Analysis, dim: int | None, demonstration: Demonstration | None = None, width: int = 80) -> str:
+def plain_text(analysis: Analysis, dim: int | None, width: int = 80, demonstration: Demonstration | None = None) -> str:
     """The same without colour and without trailing spaces, for pipes, files and `print`."""
     console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False)
     with console.capture() as capture:
