@@ -14,7 +14,7 @@ from featlab.learners.online import Extragradient, OnlineSgd
 from featlab.learners.readout import Readout
 from featlab.learners.reuse import ReusedBatch
 from featlab.learners.students import TwoLayer
-from featlab.simulate.amp import amp_bytes, bayes_amp
+from featlab.simulate.amp import amp_bytes, bayes_amp, denoiser
 from featlab.simulate.designs.choose import Demand
 from featlab.simulate.extragradient import extragradient
 from featlab.simulate.giant import giant_steps
@@ -60,6 +60,7 @@ def checked_student(learner: Any, student: TwoLayer | None, target: Target) -> T
         raise InvalidParameter("student", student, "None: BayesAmp estimates the target's directions themselves")
     if target.inputs != Isotropic():
         raise InvalidParameter("inputs", target.inputs, "Isotropic() for BayesAmp, whose prior knows no spike")
+    denoiser(target)  # refuses a target that has none
     return None
 
 

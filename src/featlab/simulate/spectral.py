@@ -18,7 +18,7 @@ from featlab.simulate.linalg import product
 from featlab.simulate.problem import Problem
 
 # G(y) is a central difference of g_out with this step.
-_STEP = 0.1
+_STEP = 0.02
 
 
 def power_iteration(

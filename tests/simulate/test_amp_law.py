@@ -1,0 +1,130 @@
+"""Bayes-AMP on every design has the law of a plain NumPy loop on a stored X; without the Onsager term it has not."""
+
+from __future__ import annotations
+
+import functools
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy.special import ndtr, owens_t
+from scipy.stats import ks_2samp
+
+from featlab.learners import BayesAmp
+from featlab.simulate import simulate
+
+from .reference import LEVEL, SEEDS
+
+DIM, ROWS, LOOKS = 24, 60, (1, 3)
+LEARNERS = {
+    "sign(h1*h2)": BayesAmp(3, damping=0.35, start="informed", start_overlap=0.3),
+    "abs(h1)": BayesAmp(3, damping=0.2, start="random", start_overlap=0.3),
+}
+
+
+def phase_denoiser(labels, fields, variance):
+    v = variance[:, :1]
+    return (labels[..., None] * np.tanh(fields * labels[..., None] / v) - fields) / v
+
+
+def parity_denoiser(labels, fields, variance):
+    """The gradient of log P(y z1 z2 > 0), the probability by Owen's function."""
+    scale = np.sqrt(np.diagonal(variance, axis1=1, axis2=2))[:, None]
+    rho = (variance[:, 0, 1] / np.prod(scale[:, 0], axis=1))[:, None]
+    a, b = (fields / scale)[..., 0], (fields / scale)[..., 1]
+    across = np.sqrt(1 - rho**2)
+    inside = owens_t(a, (b - rho * a) / (a * across)) + owens_t(b, (a - rho * b) / (b * across))
+    both = (ndtr(a) + ndtr(b)) / 2 - inside - np.where(a * b < 0, 0.5, 0)  # P(z1 > 0, z2 > 0)
+    agree = 1 - ndtr(a) - ndtr(b) + 2 * both
+    chance = np.where(labels > 0, agree, 1 - agree)
+    pulls = [
+        np.exp(-(one**2) / 2) / np.sqrt(2 * np.pi) * (2 * ndtr((other - rho * one) / across) - 1)
+        for one, other in ((a, b), (b, a))
+    ]
+    return labels[..., None] * np.stack(pulls, axis=-1) / (scale * chance[..., None])
+
+
+DENOISERS = {"sign(h1*h2)": parity_denoiser, "abs(h1)": phase_denoiser}
+
+
+def reference(text, onsager=True, seed=0):
+    """All seeds side by side in float64; one array (seeds, r, r) of overlaps and one of products for each look."""
+    learner, rng = LEARNERS[text], np.random.default_rng(seed)
+    rank = 2 if "h2" in text else 1
+    directions = np.linalg.qr(rng.standard_normal((DIM, rank)))[0].T
+    inputs = rng.standard_normal((SEEDS, ROWS, DIM))
+    clean = inputs @ directions.T
+    labels = np.sign(clean.prod(axis=2)) if rank == 2 else np.abs(clean[..., 0])
+    weights = rng.standard_normal((SEEDS, rank, DIM)) / np.sqrt(DIM)
+    covariance, q = np.tile(np.eye(rank), (SEEDS, 1, 1)), learner.start_overlap
+    if learner.start == "informed":
+        weights, covariance = np.sqrt(q * (1 - q)) * weights + q * directions, (1 - q) * covariance
+    else:
+        weights = np.sqrt(q) * weights
+    memory, found, keep = np.zeros((SEEDS, ROWS, rank)), {}, learner.damping
+    for step in range(1, LOOKS[-1] + 1):
+        fields = inputs @ np.swapaxes(weights, 1, 2) - onsager * memory
+        duals = DENOISERS[text](labels, fields, covariance)
+        precision = np.swapaxes(duals, 1, 2) @ duals / DIM
+        new_covariance = np.linalg.inv(np.eye(rank) + precision)
+        new = new_covariance @ (np.swapaxes(duals, 1, 2) @ inputs / DIM + precision @ weights)
+        weights = (1 - keep) * new + keep * weights
+        memory = (1 - keep) * duals @ new_covariance + keep * memory
+        covariance = (1 - keep) * new_covariance + keep * covariance
+        if step in LOOKS:
+            found[step] = weights @ directions.T, weights @ np.swapaxes(weights, 1, 2)
+    return found
+
+
+def numbers(overlap, gram):
+    """A few numbers per seed that no signed permutation changes."""
+    rank = overlap.shape[1]
+    orders = [sum(np.abs(overlap[:, order[k], k]) for k in range(rank)) for order in permutations(range(rank))]
+    return {
+        "aligned": np.max(orders, axis=0),
+        "learned": np.sqrt(np.sum(overlap**2, axis=(1, 2))),
+        "size": np.trace(gram, axis1=1, axis2=2),
+        "volume": np.linalg.det(gram),
+    }
+
+
+@functools.cache
+def simulated(text, design):
+    sizes = {"dim": DIM, "samples": ROWS, "seeds": SEEDS, "times": LOOKS, "key": 5}
+    data = simulate(text, LEARNERS[text], **sizes, design=design, observe=("overlap", "gram"), progress=False)
+    parts = zip(np.swapaxes(data.overlap.values, 0, 1), np.swapaxes(data.gram.values, 0, 1), strict=True)
+    return dict(zip(LOOKS, parts, strict=True))
+
+
+def smallest_level(one, other):
+    levels = []
+    for look in LOOKS:
+        left, right = numbers(*one[look]), numbers(*other[look])
+        levels += [ks_2samp(left[name], right[name]).pvalue for name in left]
+    return min(levels)
+
+
+@pytest.fixture(scope="module")
+def loops():
+    return {text: reference(text) for text in LEARNERS}
+
+
+@pytest.mark.parametrize(
+    ("text", "design"),
+    [("sign(h1*h2)", "virtual"), ("sign(h1*h2)", "dense"), ("abs(h1)", "dice"), ("abs(h1)", "streamed")],
+)
+def test_law_is_that_of_a_plain_loop(text, design, loops):
+    assert smallest_level(simulated(text, design), loops[text]) > LEVEL
+
+
+@pytest.mark.parametrize(("text", "design"), [("sign(h1*h2)", "virtual"), ("abs(h1)", "dice")])
+def test_control_a_missing_onsager_term_is_refused(text, design):
+    assert smallest_level(simulated(text, design), reference(text, onsager=False)) < LEVEL
+
+
+def test_the_reported_overlaps_are_aligned():
+    """Diagonal not negative, and no other order of the rows has a larger sum."""
+    overlap = simulated("sign(h1*h2)", "virtual")[LOOKS[-1]][0]
+    assert np.all(np.diagonal(overlap, axis1=1, axis2=2) >= 0)
+    swapped = np.abs(overlap[:, 0, 1]) + np.abs(overlap[:, 1, 0])
+    assert np.all(np.trace(overlap, axis1=1, axis2=2) >= swapped)
