@@ -19,7 +19,7 @@ from featlab.theory.bayes.family import Family
 from featlab.theory.bayes.state_evolution import state_evolution, update
 
 ALPHAS = 40
-# One iteration of Tree-AMP for a sign-less perceptron, measured on the same kind of machine.
+# One iteration of Tree-AMP (tramp) for the same model takes about this long; a round number, not measured here.
 TREE_AMP_SECONDS = 0.16
 
 

@@ -60,8 +60,9 @@ class Sample:
             return np.zeros((1, 1, rank)), np.ones(1)
         if self.uniform is not None:
             return ndtri(self.uniform), np.full(self.uniform.shape[1], 1 / self.uniform.shape[1])
-        much = float(np.max(np.diag(overlap))) > _MUCH_OVERLAP
-        t, w = gauss_hermite(_INNER_NODES if much else _FEW_INNER_NODES)
+        # Far branches of the level set compete at a middling V; at a small one only the nearest is seen, almost flat.
+        steep = bool(np.any((np.diag(overlap) > _MUCH_OVERLAP) & (1 - np.diag(overlap) >= _FINEST[0] ** 2)))
+        t, w = gauss_hermite(_INNER_NODES if steep else _FEW_INNER_NODES)
         nodes = np.stack([axis.ravel() for axis in np.meshgrid(*[t] * rank, indexing="ij")], axis=1)
         return nodes[None], np.prod(np.meshgrid(*[w] * rank, indexing="ij"), axis=0).ravel()
 

@@ -26,10 +26,12 @@ from featlab.theory.bayes.rules import (
     triangular_root,
 )
 
-# Nodes on each panel and of smooth axes, by the number of axes that are not last.
-_NODES = {1: (8, 32), 2: (3, 16), 3: (4, 10)}
+# Nodes on each panel and of smooth axes, by the number of axes that are not last; three directions, whose average over
+# omega is long, have to do with fewer.
+_NODES = {1: (8, 32), 2: (4, 16), 3: (3, 10)}
+_FEWER_NODES = {2: (3, 16), 3: (2, 10)}
 _PANELS = {1: FINE_PANELS, 2: COARSE_PANELS, 3: COARSE_PANELS}
-_MARGINS = {1: (0.15, 0.6), 2: (0.4,), 3: (0.4,)}
+_MARGINS, _FEWER_MARGINS = (0.15, 0.6), (0.4,)
 _CHUNK = 400_000
 
 
@@ -76,9 +78,11 @@ class Discrete:
         rank, labels = self.target.rank, self.law.atoms.size
         last = self.view.dimension - 1
         lines = lines_through(centres)
-        margins = _MARGINS[last] if self.slanted else ()
+        many = rank > 2
+        nodes = _FEWER_NODES[last] if many and self.slanted else _NODES[last]
+        margins = (_FEWER_MARGINS if many else _MARGINS) if self.slanted else ()
         for _ in range(last):
-            lines = extend(lines, self.view, centres, factor, *_NODES[last], margins, _PANELS[last])
+            lines = extend(lines, self.view, centres, factor, *nodes, margins, _PANELS[last])
         label, row, cell_mass, first_moment = self._cells(lines, centres, factor)
         place = lines.owner[row] * labels + label
         size = len(centres) * labels
