@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 from pathlib import Path
 from typing import Any
@@ -131,6 +132,21 @@ def test_parameters_that_are_no_numbers(path: Path) -> None:
     assert dataset["flag"].values.tolist() == [True, False]
     assert dataset["mixed"].values.tolist() == ["1", "c", "[1,2]"]
     assert dataset["y"].sel(name="b", mixed="[1,2]").shape == (1, 2)
+
+
+def test_the_garbage_collector_is_as_before(path: Path) -> None:
+    assert gc.isenabled()
+    with pytest.raises(StoreFault):
+        open_study(path)
+    run(Study(axes={"x": [1]}), run_point, path)
+    open_study(path)
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        open_study(path)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
 
 
 def test_nothing_done_yet(path: Path) -> None:
