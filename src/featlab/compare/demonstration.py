@@ -1,10 +1,10 @@
 """The cheapest algorithm that learns a target, predicted and simulated, within seconds: theory shown at work.
 
 Which algorithm it is follows from the analysis. One-pass SGD where it needs n = O(d) samples to find the one direction;
-else message passing, where the target has at most two directions (its simulation takes longer for more); else batch
-reuse. Of a target that is hard nothing efficient is known at n = O(d): there batch reuse shows that even what is known
-at the start is lost. Recipes start where the prediction is certain: orthogonal to the directions, or with a stated
-overlap with each of them.
+else message passing, where its denoiser is cheap enough for a simulation of a few seconds; else batch reuse. Of a
+target that is hard nothing efficient is known at n = O(d): there batch reuse shows that even what is known at the start
+is lost. Recipes start where the prediction is certain: orthogonal to the directions, or with a stated overlap with each
+of them.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from featlab.learners.reuse import ReusedBatch
 from featlab.learners.steps import StepLaw
 from featlab.learners.students import TwoLayer
 from featlab.simulate.door import simulate
+from featlab.targets import Target
+from featlab.theory.bayes.closed_forms import closed_form
 from featlab.theory.door import predict
 from featlab.theory.question import NoPrediction
 
@@ -36,7 +38,7 @@ _PLANTED = 0.1
 _MOST_TIME = 100.0
 _LOOKS = 13
 _SGD_ACTIVATION = "tanh"
-_AMP_RATIO, _AMP_MOST_RANK = 3.0, 2
+_AMP_RATIO, _AMP_MOST_RANK, _AMP_MOST_DEGREE = 3.0, 2, 6
 _AMP_LOOKS = (0, 1, 2, 4, 7, 12)
 _REUSE_RATIO, _REUSE_STEPS, _REUSE_MOST_RANK = 4, 6, 3
 
@@ -123,7 +125,7 @@ def _one_pass(analysis: Analysis) -> Recipe | None:
 
 def _message_passing(analysis: Analysis) -> Recipe | None:
     """Bayes-AMP at three times the largest critical ratio known, from a small overlap with every direction."""
-    if not _learnable(analysis) or analysis.target.rank > _AMP_MOST_RANK:
+    if not (_learnable(analysis) and _cheap_denoiser(analysis.target)):
         return None
     largest = max((stage.alpha or 0.0 for stage in analysis.grand_staircase), default=0.0)
     ratio = round(max(1.0, _AMP_RATIO * largest), 3)
@@ -131,6 +133,13 @@ def _message_passing(analysis: Analysis) -> Recipe | None:
     multiple = "d" if ratio == 1 else f"{ratio:.2g} d"
     story = f"Message passing on n = {multiple} samples, from an overlap of {_PLANTED:g} with each direction."
     return Recipe("message passing", learner, None, _AMP_DIM, round(ratio * _AMP_DIM), _AMP_LOOKS, story)
+
+
+def _cheap_denoiser(target: Target) -> bool:
+    """Whether E[z | y, omega] is known in closed form, or is a sum over the few preimages under a polynomial."""
+    if closed_form(target) is not None:
+        return target.rank <= _AMP_MOST_RANK
+    return target.rank == 1 and not target.hidden and target.degree is not None and target.degree <= _AMP_MOST_DEGREE
 
 
 def _batch_reuse(analysis: Analysis) -> Recipe | None:
@@ -143,7 +152,7 @@ def _batch_reuse(analysis: Analysis) -> Recipe | None:
     )
     bound = analysis.sample_cost["sq_bound"].text
     hard = f"No efficient method is known below about {bound} samples: {what}, lose it."
-    story = hard if analysis.verdict is Verdict.HARD else f"{what}: later steps see more of the label than the first."
+    story = hard if analysis.verdict is Verdict.HARD else f"Batch reuse: {what}."
     students = [
         TwoLayer(biases=-0.5, second_scale=sign, start="planted", planted=((_PLANTED,) * analysis.target.rank,))
         for sign in (1.0, -1.0)
