@@ -1,9 +1,9 @@
 """Bayes-AMP at d = 2000 follows state evolution, which knows nothing of d, step by step.
 
 From an informed start and without damping the overlap after t iterations is the t-th iterate of state evolution, up to
-fluctuations (20 seeds) and a bias that falls as 1/d: at most 0.013 where it was looked at over d = 500 to 32,000. So the
-mean over seeds must lie within 4 standard errors and 0.015 of the prediction, at an early, a middle and a late iteration,
-and predictions that are 20% wrong must not.
+fluctuations (20 seeds) and a bias that falls as 1/d: at most 0.013 where it was looked at over d = 500 to 32,000. So
+the mean over seeds must lie within 4 standard errors and 0.015 of the prediction, at an early, a middle and a late
+iteration, and predictions that are 20% wrong must not.
 """
 
 from __future__ import annotations

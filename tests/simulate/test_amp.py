@@ -13,7 +13,7 @@ from scipy.stats import multivariate_normal
 
 from featlab.errors import InvalidParameter
 from featlab.learners import BayesAmp, TwoLayer
-from featlab.simulate import simulate
+from featlab.simulate import amp_closed, amp_mixture, simulate
 from featlab.simulate.amp import posterior_covariance, precision_of
 from featlab.simulate.amp_closed import closed_form, quadrants, tail
 from featlab.simulate.amp_mixture import MixtureDenoiser
@@ -84,6 +84,19 @@ def test_quadrants_far_out_are_finite():
     log_chance, gradient = quadrants(*single([1.0, -1.0], [1e6, 1e6], [-2e6, -2e6], np.eye(2)))
     assert np.all(np.isfinite(log_chance))
     np.testing.assert_allclose(gradient, [[-1e6, 0], [0, 0]], rtol=1e-5)
+
+
+@pytest.mark.parametrize("text", ["sign(h1*h2)", "h1*h2"])
+def test_chunks_of_samples_change_nothing(text, monkeypatch):
+    """50 samples in chunks of 7, closed form and clouds; the repeated samples beyond the end do not count."""
+    goal = target(text)
+    given = single(*samples(goal, correlated(2, 0.5), 50))
+    make = closed_form if text == "sign(h1*h2)" else MixtureDenoiser
+    whole = jax.jit(make(goal))(*given)
+    monkeypatch.setattr(amp_closed, "_CHUNK", 7)
+    monkeypatch.setattr(amp_mixture, "CHUNK_NUMBERS", 7 * MixtureDenoiser(goal).numbers)
+    for one, other in zip(whole, jax.jit(make(goal))(*given), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("size", [0.7, 0.05, 1e-3])

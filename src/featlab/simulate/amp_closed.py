@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
+from jax import Array, lax
 from jax.scipy.special import erf
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ _NODES, _WEIGHTS = (array / 2 for array in np.polynomial.legendre.leggauss(12))
 # 3rd edition, section 6.2.2, the short version): relative error below 1.2e-7 for all x >= 0.
 _TAIL = (-1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807, -1.13520398, 1.48851587)
 _TAIL_END = (-0.82215223, 0.17087277)
+_CHUNK = 2**13
 # Differences of probabilities are known to this share of their terms.
 _ROUNDING = 1e-6
 
@@ -41,13 +42,27 @@ def closed_form(target: Target) -> Denoiser | None:
 
 
 def with_curvature(gradient: Gradient, labels: Array, fields: Array, covariance: Array) -> tuple[Array, Array]:
-    """g_out and the sum of -dg_out/domega, by forward derivatives."""
+    """g_out and the sum of -dg_out/domega, by forward derivatives; in chunks that stay within the cache."""
+    count, rank = fields.shape
+    size = min(count, _CHUNK)
+    chunks = -(-count // size)
+    beyond = chunks * size - count
+    # Beyond the end the last sample is repeated: any label is possible there.
+    parts = (jnp.pad(part, ((0, beyond), *[(0, 0)] * (part.ndim - 1)), mode="edge") for part in (labels, fields))
+    split = tuple(part.reshape(chunks, size, *part.shape[1:]) for part in parts)
+    inside = (jnp.arange(chunks * size) < count).reshape(chunks, size)
 
-    def along(axis: Array) -> tuple[Array, Array]:
-        return jax.jvp(lambda at: gradient(labels, at, covariance), (fields,), (jnp.broadcast_to(axis, fields.shape),))
+    def chunk(part: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+        y, omega, counts = part
 
-    values, changes = jax.vmap(along, out_axes=(None, 0))(jnp.eye(fields.shape[1], dtype=fields.dtype))
-    return values, -jnp.sum(changes, axis=1).T
+        def along(axis: Array) -> tuple[Array, Array]:
+            return jax.jvp(lambda at: gradient(y, at, covariance), (omega,), (jnp.broadcast_to(axis, omega.shape),))
+
+        values, changes = jax.vmap(along, out_axes=(None, 0))(jnp.eye(rank, dtype=omega.dtype))
+        return values, -jnp.sum(jnp.where(counts[:, None], changes, 0), axis=1).T
+
+    values, curvatures = lax.map(chunk, (*split, inside))
+    return values.reshape(-1, rank)[:count], jnp.sum(curvatures, axis=0)
 
 
 def even_root(size: Callable[[Array], Array]) -> Gradient:
