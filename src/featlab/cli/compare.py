@@ -62,7 +62,6 @@ def compare(
         progress=sys.stderr.isatty() and not quiet,
     )
     from featlab.figures import comparison_figure
-    from featlab.learners import TwoLayer
     from featlab.reports.comparison import comparison_text, full_record
 
     deliver(
@@ -71,7 +70,7 @@ def compare(
         as_json=as_json,
         record=lambda: full_record(both),
         quiet=quiet,
-        text=lambda: comparison_text(both, asked.learner, asked.student or TwoLayer()),
+        text=lambda: comparison_text(both, asked.learner, asked.shown_student),
     )
     if "interrupted" in both.simulation["outcome"].values:
         typer.echo("featlab: interrupted; what was done until then is compared", err=True)

@@ -24,7 +24,6 @@ def predict(asked: Asked, figure: FigureFile = None, as_json: AsJson = False, qu
 
     dataset = compute(asked.target, asked.learner, **asked.sizes)
     from featlab.figures import prediction_figure
-    from featlab.learners import TwoLayer
     from featlab.reports.comparison import prediction_text
     from featlab.reports.simulation import simulation_record
 
@@ -34,5 +33,5 @@ def predict(asked: Asked, figure: FigureFile = None, as_json: AsJson = False, qu
         as_json=as_json,
         record=lambda: simulation_record(dataset),
         quiet=quiet,
-        text=lambda: prediction_text(dataset, asked.learner, asked.student or TwoLayer()),
+        text=lambda: prediction_text(dataset, asked.learner, asked.shown_student),
     )

@@ -39,6 +39,13 @@ class Asked:
     times: tuple[float, ...] | None
 
     @property
+    def shown_student(self) -> TwoLayer | None:
+        """The student as it runs: the default one where nothing was said, None for a learner that has none."""
+        from featlab.learners import BayesAmp, TwoLayer
+
+        return None if isinstance(self.learner, BayesAmp) else self.student or TwoLayer()
+
+    @property
     def sizes(self) -> dict[str, Any]:
         """The keyword arguments that a simulation and a prediction have in common."""
         return {"dim": self.dim, "samples": self.samples, "times": self.times, "student": self.student}

@@ -60,17 +60,15 @@ def simulate(
         progress=sys.stderr.isatty() and not quiet,
     )
     from featlab.figures import trajectory_figure
-    from featlab.learners import BayesAmp, TwoLayer
     from featlab.reports.simulation import simulation_record, simulation_text
 
-    student = None if isinstance(asked.learner, BayesAmp) else asked.student or TwoLayer()
     deliver(
         figure=figure,
         draw=lambda: trajectory_figure(dataset),
         as_json=as_json,
         record=lambda: simulation_record(dataset),
         quiet=quiet,
-        text=lambda: simulation_text(dataset, asked.learner, student),
+        text=lambda: simulation_text(dataset, asked.learner, asked.shown_student),
     )
     if "interrupted" in dataset["outcome"].values:
         typer.echo("featlab: interrupted; what was done until then is shown", err=True)
