@@ -31,7 +31,7 @@ def test_table_says_what_is_predicted() -> None:
     words = " ".join(result.stdout.split())
     assert "(d to infinity; steps and samples as at d = 1,000,000)" in words
     assert "learner ReusedBatch(steps=2, step_size=0.2)" in words
-    assert "2 -0.0178 -0.0199" in words  # the published -0.018
+    assert "2 0.0199 -0.0178 6.4" in words  # the published -0.018
     assert "Outcome: ok." in words
     assert "Dynamical mean field of full-batch steps at n/d = 3" in words
 

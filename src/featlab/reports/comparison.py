@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +13,13 @@ from rich.text import Text
 
 from featlab.compare import Both, Comparison, Laid
 from featlab.compare.lines import Curve, along, curves
-from featlab.reports.simulation import brief, plain, shown_times, simulation_record
+from featlab.reports.simulation import brief, order_parameter_table, plain, shown_times, simulation_record
 
 if TYPE_CHECKING:
     import xarray as xr
 
 _STYLES = {"agrees": "bold green", "disagrees": "bold red", "cannot tell": "bold yellow"}
-_MOST_CURVES = 4
 _MOST_COMPARED = 2
-_SHOWN = ("overlap", "cosine", "subspace", "risk")
 
 
 def comparison_text(both: Both, learner: Any, student: Any) -> Group:
@@ -122,24 +119,15 @@ def _unsigned_zero(text: str) -> str:
 
 
 def _prediction_table(prediction: xr.Dataset) -> Padding:
-    stepwise = np.array_equal(prediction["time"].values, prediction["step"].values)
-    table = _new_table("step" if stepwise else "time")
-    columns = list(_columns(prediction))
-    for label, _ in columns:
-        table.add_column(label, justify="right", no_wrap=True)
-    for index in shown_times(prediction.sizes["time"]):
-        row = [_number(float(values[index])) for _, values in columns]
-        table.add_row(f"{prediction['time'].values[index]:.4g}", *row)
+    """As for one seed of a simulation; where only the risk is predicted, that."""
+    shown = shown_times(prediction.sizes["time"])
+    if "cosine" in prediction:
+        return order_parameter_table(prediction.expand_dims("seed"), shown)
+    table = _new_table("step" if _stepwise(prediction["risk"]) else "time")
+    table.add_column("risk", justify="right", no_wrap=True)
+    for index in shown:
+        table.add_row(f"{prediction['time'].values[index]:.4g}", f"{prediction['risk'].values[index]:.4g}")
     return Padding(table, (1, 0, 1, 0))
-
-
-def _columns(prediction: xr.Dataset) -> Iterator[tuple[str, np.ndarray]]:
-    for name in _SHOWN:
-        if name not in prediction:
-            continue
-        for curve in itertools.islice(curves(prediction[name]), _MOST_CURVES):
-            label = name if curve.label == name else f"{name} {curve.label}"
-            yield label, prediction[name].isel(curve.place).values
 
 
 def _laid_record(laid: Laid) -> dict[str, Any]:
@@ -165,10 +153,3 @@ def _new_table(first: str) -> Table:
 
 def _stepwise(values: xr.DataArray) -> bool:
     return "step" in values.coords and np.array_equal(values["time"].values, values["step"].values)
-
-
-def _number(value: float) -> str:
-    """Four decimals, or four digits for what is larger than ten."""
-    if not np.isfinite(value):
-        return "-"
-    return _unsigned_zero(f"{value:.4f}" if abs(value) < 10 else f"{value:.4g}")

@@ -31,7 +31,9 @@ def simulation_text(dataset: xr.Dataset, learner: Any, student: Any) -> Group:
     notes = [_outcomes(dataset), "Medians over seeds; overlaps are means with their standard error."]
     if len(shown) < dataset.sizes["time"]:
         notes.append(f"{len(shown)} of {dataset.sizes['time']} times are shown; --json has all of them.")
-    return Group(_heading(dataset, learner, student), _table(dataset, shown), *(Text(note) for note in notes))
+    return Group(
+        _heading(dataset, learner, student), order_parameter_table(dataset, shown), *(Text(note) for note in notes)
+    )
 
 
 def simulation_record(dataset: xr.Dataset) -> dict[str, Any]:
@@ -79,7 +81,8 @@ def _heading(dataset: xr.Dataset, learner: Any, student: Any) -> Text:
     return text
 
 
-def _table(dataset: xr.Dataset, shown: list[int]) -> Padding:
+def order_parameter_table(dataset: xr.Dataset, shown: list[int]) -> Padding:
+    """Over time, each direction's cosine (median over seeds) and overlap (mean with its error), and the risk."""
     cosines, risk = alignments(dataset), dataset["risk"].transpose("seed", "time").values
     rank, wide = cosines.shape[2], dataset.sizes["neuron"] > 1
     with_means, with_subspace = rank <= _MOST_DIRECTIONS, wide and rank > 1
