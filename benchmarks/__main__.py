@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from benchmarks import analysis, simulation, study
+from benchmarks import analysis, simulation, study, theory
 
 if __name__ == "__main__":
     analysis.main()
     simulation.main([])
+    theory.main([])
     study.main(["overhead"])
