@@ -21,22 +21,41 @@ from pathlib import Path
 from typing import NamedTuple
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 
 from benchmarks.baselines import full_batch_steps, gaussian_batch, one_pass_steps
 from benchmarks.measuring import RESULTS, Row, copy_bandwidth, machine, problem, save, show, time_best, time_run
-from featlab.learners import Extragradient, GiantSteps, OnlineSgd, ReusedBatch, StepLaw
-from featlab.simulate.designs.choose import DoesNotFit
+from featlab.learners import BayesAmp, Extragradient, GiantSteps, OnlineSgd, ReusedBatch, StepLaw
+from featlab.simulate.algorithms import demand
+from featlab.simulate.designs.choose import DoesNotFit, choose
 from featlab.simulate.problem import Problem
 
 STEP = 0.05
 LOOP_STEPS = 256
 # The goals, and the seconds of a prototype of Dice on one H200 by dimension.
 RATIO, LARGE_SECONDS, MICROSECONDS, GROWTH, GIANT_SECONDS = 100.0, 1.5, 0.3, 1.2, 5.0
+AMP_RATIOS, AMP_SEEDS, AMP_SECONDS = (4, 7), 72, 60.0
 GPU_SECONDS = {10**5: 2.3e-3, 10**6: 13e-3, 10**7: 0.11, 10**8: 1.2}
 LEARNERS = {
     "one-pass SGD": OnlineSgd(StepLaw(STEP, 1), constraint="spherical"),
     "extragradient": Extragradient(StepLaw(STEP, 1), StepLaw(0.1, 1), loss="correlation", constraint="spherical"),
 }
+
+
+@dataclass(frozen=True)
+class Parity:
+    """sign(h1*h2), with what message passing asks of a target."""
+
+    text: str = "sign(h1*h2)"
+    rank: int = 2
+    hidden: int = 0
+    noise: float = 0.0
+
+    @staticmethod
+    def link_jax(fields: jax.Array) -> jax.Array:
+        """The sign of h1 h2."""
+        return jnp.sign(fields[..., 0] * fields[..., 1])
 
 
 class Reuse(NamedTuple):
@@ -75,6 +94,8 @@ class Sizes:
     giant_dim: int = 10**4
     giant_width: int = 8
     dice_dims: tuple[int, ...] = (10**5, 10**6, 10**7, 10**8)
+    amp_dims: tuple[int, int] = (500, 10**5)
+    amp_iterations: tuple[int, int] = (100, 40)
     copy_megabytes: int = 512
     repeats: int = 5
 
@@ -89,6 +110,8 @@ SMALL = Sizes(
     giant_dim=200,
     giant_width=2,
     dice_dims=(1000,),
+    amp_dims=(50, 200),
+    amp_iterations=(3, 3),
     copy_megabytes=8,
     repeats=2,
 )
@@ -179,6 +202,26 @@ def dice(sizes: Sizes) -> list[Row]:
     return rows
 
 
+def amp(sizes: Sizes) -> list[Row]:
+    """Bayes-AMP on sign(h1*h2): the 72 seeds of a figure one after the other, and one seed at a large dimension."""
+    rows = []
+    (small, large), (iterations, fewer) = sizes.amp_dims, sizes.amp_iterations
+    for ratio in AMP_RATIOS:
+        timing = time_run(_amp_problem(small, ratio, iterations), iterations, 1, sizes.repeats)
+        seconds = AMP_SEEDS * timing.seconds + (timing.compile_seconds or 0)
+        setting = f"d = {small:,}, n = {ratio}d, {AMP_SEEDS} seeds, {iterations} iterations, with compilation"
+        rows.append(Row("Bayes-AMP", setting, seconds, "s", timing, at_most=AMP_SECONDS))
+    timing = time_run(_amp_problem(large, AMP_RATIOS[0], fewer), fewer, 1, 1)
+    setting = f"d = {large:,}, n = {AMP_RATIOS[0]}d, {fewer} iterations"
+    return [*rows, Row("Bayes-AMP", setting, timing.seconds, "s", timing, at_most=AMP_SECONDS)]
+
+
+def _amp_problem(dim: int, ratio: int, iterations: int) -> Problem:
+    learner, target = BayesAmp(iterations, tolerance=1e-12), Parity()
+    wanted = demand(learner, None, dim, target.rank, ratio * dim, np.dtype(np.float32), target)
+    return Problem(target, None, learner, choose(wanted).design)  # type: ignore[arg-type]
+
+
 def _dice_numbers(size: Reuse) -> int:
     """Numbers read from the tables of Dice: with capacities of R right and L left vectors, a forward reads V four
     times (orthogonalising twice), X V once, U twice and U^T X once; a backward is its mirror image."""
@@ -202,6 +245,7 @@ CASES: dict[str, Callable[[Sizes], list[Row]]] = {
     "online": online,
     "giant": giant,
     "dice": dice,
+    "amp": amp,
 }
 
 

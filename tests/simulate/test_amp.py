@@ -240,7 +240,7 @@ def test_the_dataset_has_the_axes_of_every_simulation(found):
     data = found[0]
     assert data.overlap.dims == ("seed", "time", "neuron", "direction")
     assert dict(data.sizes) == {"seed": 6, "time": data.sizes["time"], "neuron": 1, "direction": 1, "component": 1}
-    assert data.attrs["student"] == "None"
+    assert data.attrs["student"] == "none"
     assert data.time.values.tolist() == data.step.values.tolist()
 
 

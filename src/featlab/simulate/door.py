@@ -132,7 +132,7 @@ def _provenance(problem: Problem, choice: Choice, samples: int | None, key: int 
         "noise": problem.target.noise,
         "inputs": repr(problem.target.inputs),
         "learner": repr(problem.learner),
-        "student": repr(problem.student),
+        "student": "none" if problem.student is None else repr(problem.student),
         "dim": problem.design.dim,
         "batch": problem.design.rows,
         "samples": -1 if samples is None else samples,

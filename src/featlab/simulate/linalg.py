@@ -10,6 +10,8 @@ from jax.scipy.linalg import solve_triangular
 _TINY = 64
 # From this ratio of columns to rows on, a factorisation goes through Gram matrices instead of Householder's QR.
 _TALL = 8
+# From so many known vectors on, a second orthogonalisation measures the norms that are left.
+_MANY = 32
 
 
 def product(left: Array, right: Array) -> Array:
@@ -95,6 +97,11 @@ def _corrected(second: Array, q: Array, remainder: Array) -> tuple[Array, Array]
     # A single row needs no factorisation; and where the basis may fill the space, S need not be small.
     if len(q) == 1 or 2 * second.shape[1] >= q.shape[1]:
         return lower_factor(remainder)
+    if second.shape[1] > _MANY:
+        # After many questions, new blocks lie in the span of the old ones up to 1e-3 or less, and S is no longer small:
+        # then norms have to be measured, or errors grow from block to block. What is mostly in the span is rounding.
+        mostly_new = jnp.sum(remainder**2, axis=1, keepdims=True) > 1 / 2
+        return lower_factor(jnp.where(mostly_new, remainder, 0))
     missing = jnp.sum(q**2, axis=1) < 1 / 2
     eye = jnp.eye(len(q), dtype=q.dtype)
     gram = eye - product(second, second.T)
