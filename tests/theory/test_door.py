@@ -15,7 +15,7 @@ import xarray as xr
 
 import featlab
 from featlab.errors import InvalidParameter
-from featlab.learners import OnlineSgd, RandomFeatures, StepLaw, TwoLayer
+from featlab.learners import BayesAmp, OnlineSgd, RandomFeatures, StepLaw, TwoLayer
 from featlab.results import START
 from featlab.theory import NoPrediction, predict
 from featlab.theory import door as theory_door
@@ -46,7 +46,8 @@ def _toy_predictor(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("featlab.theory.toy_predictor")
     module.toy = toy  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setitem(theory_door._PREDICTORS, "OnlineSgd", ("toy_predictor", "toy"))
+    for learner in ("OnlineSgd", "BayesAmp"):
+        monkeypatch.setitem(theory_door._PREDICTORS, learner, ("toy_predictor", "toy"))
 
 
 def run(seeds: int = 3, width: int = 2, rank: int = 1, first_step: int = 0) -> xr.Dataset:
@@ -162,6 +163,23 @@ def test_wide_students_start_by_the_laws_of_their_layers() -> None:
     other = lawful_start(TwoLayer(10, second_layer="signs", biases="gaussian"), 1, 100)
     np.testing.assert_array_equal(np.sort(other.second), [-1] * 5 + [1] * 5)
     assert np.mean(other.biases) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_message_passing_has_no_student() -> None:
+    """It starts as its own description says, or at the overlaps and norms that a run was seen at."""
+    learner = BayesAmp(10, start="informed", start_overlap=0.2)
+    sizes = {"dim": 50, "samples": 100, "times": [0, 10]}
+    informed = predict("h1*h2", learner, **sizes)
+    np.testing.assert_allclose(informed["overlap"][0], 0.2 * np.eye(2))
+    np.testing.assert_allclose(informed["gram"][0], 0.2 * np.eye(2))
+    assert informed.attrs["student"] == "none"
+    seen = run(rank=2).drop_vars(["second_layer", "biases"])
+    started = predict("h1*h2", learner, **sizes, start=seen)
+    np.testing.assert_allclose(started["overlap"][:, 0], seen["overlap"][:, 0])
+    with pytest.raises(InvalidParameter, match="student: got"):
+        predict("h1*h2", learner, **sizes, student=TwoLayer(2))
+    assert is_certain(learner, TwoLayer())
+    assert not is_certain(BayesAmp(10), TwoLayer())
 
 
 def test_refusals_say_what_to_ask_instead() -> None:
