@@ -17,9 +17,10 @@ import featlab
 import featlab.learners
 import featlab.simulate.run
 from featlab.cli.app import app
-from featlab.cli.learner_options import LEARNERS, build_learner, build_student, step
+from featlab.cli.learner_options import build_learner, build_student, step
 from featlab.cli.simulate import SIMULATE_EPILOG
 from featlab.learners import Extragradient, GiantSteps, Readout, ReusedBatch, StepLaw, TwoLayer
+from featlab.learners.words import LEARNERS
 
 # One small run, compiled once for all tests of this file.
 SMALL = ["tanh(h1)", "--learner", "online-sgd", "--dim", "30", "--step-size", "0.5/d", "--seeds", "3"]
@@ -170,9 +171,9 @@ def test_options_become_learners() -> None:
 
 def test_every_field_of_a_description_is_an_option() -> None:
     options = {name for parameter in get_command(app).commands["simulate"].params for name in parameter.opts}
-    for name in (*LEARNERS.values(), "TwoLayer"):
-        for field in fields(getattr(featlab.learners, name)):
-            assert f"--{field.name.replace('_', '-')}" in options, f"{name}.{field.name}"
+    for kind in (*LEARNERS.values(), TwoLayer):
+        for field in fields(kind):
+            assert f"--{field.name.replace('_', '-')}" in options, f"{kind.__name__}.{field.name}"
 
 
 def _examples() -> list[str]:

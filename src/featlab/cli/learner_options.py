@@ -1,7 +1,8 @@
 """From command line options to learners and students.
 
 Which option belongs to which learner is read from the fields of its description: an option is a field with dashes. What
-the options have in common with no learner is never passed on silently.
+the options have in common with no learner is never passed on silently. Learners go by the names of
+`featlab.learners.words`, which is imported only when there is a learner to build, so that help comes at once.
 """
 
 from __future__ import annotations
@@ -16,17 +17,6 @@ from featlab.cli.errors import fail
 
 if TYPE_CHECKING:
     from featlab.learners import StepLaw, TwoLayer
-
-LEARNERS = {
-    "online-sgd": "OnlineSgd",
-    "extragradient": "Extragradient",
-    "giant-steps": "GiantSteps",
-    "reused-batch": "ReusedBatch",
-    "bayes-amp": "BayesAmp",
-}
-RANDOM_FEATURES = "random-features"
-_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_LAW = re.compile(rf"({_NUMBER})\s*(?:/\s*d(?:\^({_NUMBER}))?|\*\s*d\^\(?({_NUMBER})\)?)")
 
 
 def whole(option: str, text: str) -> int:
@@ -55,17 +45,13 @@ def numbers(option: str, text: str) -> tuple[float, ...]:
 
 def step(option: str, text: str) -> float | StepLaw:
     """A step size: a number, or a law in the dimension as 0.1/d, 0.1/d^1.5 or 2*d^-0.5."""
-    from featlab.learners import StepLaw
+    from featlab.errors import InvalidParameter
+    from featlab.learners.words import step_in_words
 
-    law = _LAW.fullmatch(text.strip())
-    if law:
-        scale, divided, power = law.groups()
-        return StepLaw(float(scale), -float(power) if power else float(divided or 1))
-    if re.fullmatch(_NUMBER, text.strip()):
-        return float(text)
-    return fail(
-        f"--{option}: got {text!r}, expected a number or a law in the dimension, such as 0.1, 0.1/d or 2*d^-0.5"
-    )
+    try:
+        return step_in_words(option, text)
+    except InvalidParameter as fault:
+        fail(f"--{fault}")
 
 
 def _scales(option: str, text: str) -> float | tuple[float, ...]:
@@ -74,7 +60,9 @@ def _scales(option: str, text: str) -> float | tuple[float, ...]:
 
 
 def _number_or_word(option: str, text: str) -> float | str:
-    return float(text) if re.fullmatch(_NUMBER, text) else text
+    from featlab.learners.words import is_number
+
+    return float(text) if is_number(text) else text
 
 
 def _planted(option: str, text: str) -> tuple[tuple[float, ...], ...]:
@@ -93,7 +81,7 @@ _READ: dict[str, Callable[[str, str], Any]] = {
 
 def build_learner(name: str, given: Mapping[str, Any], readout: str | None, ridge: str | None) -> Any:
     """The learner of that name with the options `given` (by field), under a readout if one is asked for."""
-    import featlab.learners
+    from featlab.learners.words import LEARNERS, RANDOM_FEATURES
 
     if name == RANDOM_FEATURES:
         _refuse_others(name, given, {})
@@ -102,7 +90,7 @@ def build_learner(name: str, given: Mapping[str, Any], readout: str | None, ridg
         return _under_readout(None, readout, ridge)
     if name not in LEARNERS:
         fail(f"--learner: got {name!r}, expected one of {', '.join([*LEARNERS, RANDOM_FEATURES])}{_hint(name)}")
-    kind = getattr(featlab.learners, LEARNERS[name])
+    kind = LEARNERS[name]
     known = {field.name: field for field in fields(kind)}
     _refuse_others(name, given, known)
     for field in known.values():
@@ -137,21 +125,19 @@ def _read(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_others(name: str, given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
-    import featlab.learners
+    from featlab.learners.words import LEARNERS, options_of
 
     for field in given:
         if field in known:
             continue
-        owners = [
-            other
-            for other, kind in LEARNERS.items()
-            if field in {own.name for own in fields(getattr(featlab.learners, kind))}
-        ]
+        owners = [other for other in LEARNERS if field in options_of(other)]
         takes = ", ".join(f"--{_option(own)}" for own in known or ("readout", "ridge"))
         fail(f"--{_option(field)} does not apply to {name}, which takes {takes}; it belongs to {' and '.join(owners)}")
 
 
 def _hint(name: str) -> str:
+    from featlab.learners.words import LEARNERS, RANDOM_FEATURES
+
     close = get_close_matches(name, [*LEARNERS, RANDOM_FEATURES], n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
 

@@ -75,9 +75,14 @@ def step_in_words(name: str, text: str) -> StepLaw | float:
     if law:
         scale, divided, power = law.groups()
         return StepLaw(float(scale), -float(power) if power else float(divided or 1))
-    if re.fullmatch(_NUMBER, text.strip()):
+    if is_number(text):
         return float(text)
     raise InvalidParameter(name, text, "a number or a law in the dimension, such as 0.1, 0.1/d or 2*d^-0.5")
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a plain number."""
+    return re.fullmatch(_NUMBER, text.strip()) is not None
 
 
 def _value(option: str, value: Any) -> Any:

@@ -40,7 +40,7 @@ def asked(point: Point) -> dict[str, Any]:
     return {
         "target": _parsed(point["target"], point.get("noise", 0.0)),
         "learner": learner_in_words(point["learner"], learner),
-        "student": TwoLayer(**student),
+        "student": TwoLayer(**student) if student else None,
         **sizes,
     }
 
