@@ -12,10 +12,10 @@ from featlab.learners import GiantSteps, RandomFeatures, Readout, TwoLayer
 from featlab.results import START
 from featlab.simulate import simulate
 from featlab.targets import target
-from featlab.theory.giant_given import given_features, given_ridge_risk
-from featlab.theory.giant_overlaps import predict_giant
-from featlab.theory.giant_readout import giant_step_features, neuron_law, predict_readout
-from featlab.theory.giant_ridge import Sizes, ridge_risk
+from featlab.theory.giant.given import given_features, given_ridge_risk
+from featlab.theory.giant.overlaps import predict_giant
+from featlab.theory.giant.readout import giant_step_features, neuron_law, predict_readout
+from featlab.theory.giant.ridge import Sizes, ridge_risk
 from featlab.theory.question import Question, Start
 from featlab.theory.ridge import gaussian_risk, linear_part
 from featlab.theory.spikes import (

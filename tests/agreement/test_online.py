@@ -14,9 +14,9 @@ import pytest
 from featlab.learners import Extragradient, OnlineSgd, StepLaw, TwoLayer
 from featlab.simulate import simulate
 from featlab.targets import target
-from featlab.theory.online import predict_online
-from featlab.theory.online_search import exit_time, mean_exit_time
-from featlab.theory.online_sphere import spherical_neuron
+from featlab.theory.online.predictor import predict_online
+from featlab.theory.online.search import exit_time, mean_exit_time
+from featlab.theory.online.sphere import spherical_neuron
 from featlab.theory.question import Prediction, Question, Start
 
 DIM, SEEDS, KEY = 10**6, 16, 1

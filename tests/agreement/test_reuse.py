@@ -13,7 +13,7 @@ import featlab
 from featlab.learners import ReusedBatch, TwoLayer
 from featlab.simulate import simulate
 from featlab.theory.question import Question, Start
-from featlab.theory.reuse import predict_reuse
+from featlab.theory.reuse.predictor import predict_reuse
 
 # With so few seeds the tails are Student's: for one key in about a hundred one of fifty entries exceeds it by chance.
 LEVEL = 4.5

@@ -16,7 +16,7 @@ from featlab.compare import predict_and_simulate
 from featlab.learners import ReusedBatch, TwoLayer
 from featlab.theory import door as theory_door
 from featlab.theory.question import Prediction, Question, Start
-from featlab.theory.reuse import predict_reuse
+from featlab.theory.reuse.predictor import predict_reuse
 
 # One small run, compiled once for all tests of this file.
 SMALL = shlex.split("tanh(h1) --learner reused-batch --dim 2000 --samples 6000 --steps 2 --step-size 0.5 --seeds 24")

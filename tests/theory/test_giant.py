@@ -10,8 +10,8 @@ from featlab.errors import InvalidParameter
 from featlab.gaussian.activations import activation
 from featlab.learners import RandomFeatures, TwoLayer
 from featlab.targets import target
-from featlab.theory.giant_bounds import aligned_error
-from featlab.theory.giant_features import (
+from featlab.theory.giant.bounds import aligned_error
+from featlab.theory.giant.features import (
     FirstStep,
     Neurons,
     smoothed,
@@ -19,11 +19,11 @@ from featlab.theory.giant_features import (
     trained_features,
     untrained_features,
 )
-from featlab.theory.giant_given import given_features, given_ridge_risk
-from featlab.theory.giant_labels import conditional_labels
-from featlab.theory.giant_readout import neuron_law
-from featlab.theory.giant_ridge import Sizes, ridge_risk
-from featlab.theory.giant_rows import EVEN, row_profile
+from featlab.theory.giant.given import given_features, given_ridge_risk
+from featlab.theory.giant.labels import conditional_labels
+from featlab.theory.giant.readout import neuron_law
+from featlab.theory.giant.ridge import Sizes, ridge_risk
+from featlab.theory.giant.rows import EVEN, row_profile
 from featlab.theory.ridge import gaussian_risk, given_weights_risk, linear_part
 from featlab.theory.spikes import GradientSpike, gradient_spike, label_moments, slope_moments
 

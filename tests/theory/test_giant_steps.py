@@ -11,10 +11,10 @@ from featlab.errors import InvalidParameter
 from featlab.gaussian.activations import activation
 from featlab.learners import GiantSteps, RandomFeatures, Readout, ReusedBatch, TwoLayer
 from featlab.targets import target
-from featlab.theory.giant_cosine import one_step_cosine
-from featlab.theory.giant_labels import conditional_labels
-from featlab.theory.giant_overlaps import Student, label_drift, predict_giant, step, step_averages
-from featlab.theory.giant_readout import predict_readout
+from featlab.theory.giant.cosine import one_step_cosine
+from featlab.theory.giant.labels import conditional_labels
+from featlab.theory.giant.overlaps import Student, label_drift, predict_giant, step, step_averages
+from featlab.theory.giant.readout import predict_readout
 from featlab.theory.question import NoPrediction, Question, Start
 from featlab.theory.spikes import slope_moments
 

@@ -7,7 +7,7 @@ import pytest
 
 from featlab.learners import Extragradient, OnlineSgd, ReusedBatch, StepLaw, TwoLayer
 from featlab.targets import Spiked, target
-from featlab.theory.online import predict_online
+from featlab.theory.online.predictor import predict_online
 from featlab.theory.question import NoPrediction, Question, Start
 
 SPHERE = {"loss": "correlation", "constraint": "spherical"}

@@ -9,11 +9,11 @@ import pytest
 
 from featlab.gaussian.activations import activation
 from featlab.targets import target
-from featlab.theory.online_averages import Averages, Descent
-from featlab.theory.online_cuts import triangular_root
-from featlab.theory.online_labels import label_points
-from featlab.theory.online_pairs import pair_terms
-from featlab.theory.online_rules import averages, pair_rule, polynomial_degree, sobol_normals
+from featlab.theory.online.averages import Averages, Descent
+from featlab.theory.online.cuts import triangular_root
+from featlab.theory.online.labels import label_points
+from featlab.theory.online.pairs import pair_terms
+from featlab.theory.online.rules import averages, pair_rule, polynomial_degree, sobol_normals
 
 NAMES = ("drive", "pull", "noise", "risk")
 

@@ -7,8 +7,8 @@ import pytest
 
 from featlab.gaussian.activations import activation
 from featlab.targets import target
-from featlab.theory.online_averages import Descent
-from featlab.theory.online_committee import (
+from featlab.theory.online.averages import Descent
+from featlab.theory.online.committee import (
     erf_committee,
     erf_erf,
     erf_terms,
@@ -16,8 +16,8 @@ from featlab.theory.online_committee import (
     slope_slope,
     slope_slope_erf_erf,
 )
-from featlab.theory.online_equations import Motion, integrate
-from featlab.theory.online_rules import averages
+from featlab.theory.online.equations import Motion, integrate
+from featlab.theory.online.rules import averages
 
 ROWS = np.random.default_rng(5).standard_normal((4, 6)) / 2
 C = ROWS @ ROWS.T

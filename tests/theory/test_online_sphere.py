@@ -11,10 +11,10 @@ from featlab.errors import InvalidParameter
 from featlab.gaussian.activations import activation
 from featlab.gaussian.powerlaw import fit_power_law
 from featlab.targets import target
-from featlab.theory.online_averages import Descent
-from featlab.theory.online_equations import Motion
-from featlab.theory.online_rules import averages
-from featlab.theory.online_search import (
+from featlab.theory.online.averages import Descent
+from featlab.theory.online.equations import Motion
+from featlab.theory.online.rules import averages
+from featlab.theory.online.search import (
     best_fraction,
     exit_time,
     fastest_scale,
@@ -23,7 +23,7 @@ from featlab.theory.online_search import (
     hitting_steps,
     mean_exit_time,
 )
-from featlab.theory.online_sphere import spherical_neuron
+from featlab.theory.online.sphere import spherical_neuron
 
 ROOT = 2**-0.5
 PHASE = spherical_neuron(target("He2(h1)/sqrt(2)"), "He2", second=ROOT)  # orthonormal coefficients c_2 = c*_2 = 1

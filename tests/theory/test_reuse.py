@@ -15,8 +15,8 @@ from featlab.gaussian.activations import activation
 from featlab.gaussian.quadrature import legendre
 from featlab.learners import OnlineSgd, ReusedBatch, StepLaw, TwoLayer
 from featlab.theory.question import NoPrediction, Question, Start
-from featlab.theory.reuse import by_quadrature, by_sampling, estimate, predict_reuse
-from featlab.theory.reuse_dmft import Descent, lower_root
+from featlab.theory.reuse.dmft import Descent, lower_root
+from featlab.theory.reuse.predictor import by_quadrature, by_sampling, estimate, predict_reuse
 from tests.theory.reuse_reference import usual_form
 
 ROOT_TWO = 2**0.5

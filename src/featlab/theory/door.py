@@ -20,7 +20,7 @@ from featlab.learners.students import TwoLayer
 from featlab.results import ESTIMATE_START, QUANTITIES
 from featlab.targets import Isotropic, Target
 from featlab.targets import target as make_target
-from featlab.theory.amp import amp_start
+from featlab.theory.bayes.predictor import amp_start
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
 from featlab.theory.starts import lawful_start, simulated_starts, typical_start
 
@@ -28,12 +28,12 @@ Predictor = Callable[[Question, Start], Prediction]
 
 # Learner -> (module of this package, function). Nothing is imported until it is asked.
 _PREDICTORS: dict[str, tuple[str, str]] = {
-    "OnlineSgd": ("online", "predict_online"),
-    "Extragradient": ("online", "predict_online"),
-    "ReusedBatch": ("reuse", "predict_reuse"),
-    "GiantSteps": ("giant_overlaps", "predict_giant"),
-    "Readout": ("giant_readout", "predict_readout"),
-    "BayesAmp": ("amp", "predict_amp"),
+    "OnlineSgd": ("online.predictor", "predict_online"),
+    "Extragradient": ("online.predictor", "predict_online"),
+    "ReusedBatch": ("reuse.predictor", "predict_reuse"),
+    "GiantSteps": ("giant.overlaps", "predict_giant"),
+    "Readout": ("giant.readout", "predict_readout"),
+    "BayesAmp": ("bayes.predictor", "predict_amp"),
 }
 
 

@@ -1,6 +1,6 @@
 """The spectrum of the features' covariance after a giant step, of the population or of n samples.
 
-It is that of E_kappa[m m^T] + E_kappa[D W W^T D + R] in the terms of `giant_features` (Dandi et al. 2024,
+It is that of E_kappa[m m^T] + E_kappa[D W W^T D + R] in the terms of `giant.features` (Dandi et al. 2024,
 arXiv:2410.18938). The first part gives a few outliers, functions of the coordinate along the spike that the network has
 learned. In the second the weights E[D_i D_j] of W W^T and the rest R_i differ from neuron to neuron when the |a_i|
 differ, which stretches the bulk to a long tail. With all |a_i| equal and n >> d in the first step, the bulk of the
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
-from featlab.theory.giant_features import Features
+from featlab.theory.giant.features import Features
 
 Complexes = NDArray[np.complexfloating[Any, Any]]
 
@@ -48,7 +48,7 @@ def feature_spectrum(
 ) -> FeatureSpectrum:
     """The spectrum at these eigenvalues (above zero), with p, d (and n) in proportion; outliers at order 1/p.
 
-    Statement: at z = x + i0, with V_k = tr[S_k G]/n as in `giant_ridge` (0 for the population) and c_k = weight_k/(1 +
+    Statement: at z = x + i0, with V_k = tr[S_k G]/n as in `giant.ridge` (0 for the population) and c_k = weight_k/(1 +
     V_k), g = 1/(-z + sum_k c_k R_k + E_b[t_b D^T Q_b D]), Q_b = (C^{-1} + A_b)^{-1}, (A_b)_kl = (p/d) E_neurons[g t_b
     D_k D_l]; the density is Im E[g]/pi. The share below x is -Im phi/pi with phi the mean logarithm of the eigenvalues
     less z,

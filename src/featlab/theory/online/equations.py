@@ -20,7 +20,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from featlab.gaussian.hermite import Floats
-from featlab.theory.online_averages import Averages, AveragesOf
+from featlab.theory.online.averages import Averages, AveragesOf
 
 DIVERGED_NORM = 1e6  # as a simulation counts it
 _LOOSE = 1e-6  # up to this tolerance order 8 pays, beyond it order 5

@@ -33,9 +33,9 @@ from featlab.gaussian.hermite import Floats, hermite_normalised_all
 from featlab.learners.checks import one_of, positive_number
 from featlab.learners.steps import LOSSES
 from featlab.targets import Target
-from featlab.theory.online_averages import Descent
-from featlab.theory.online_labels import label_points, singular_breaks
-from featlab.theory.online_rules import averages
+from featlab.theory.online.averages import Descent
+from featlab.theory.online.labels import label_points, singular_breaks
+from featlab.theory.online.rules import averages
 
 _ORDER = 100
 _FIELD_REACH, _FIELD_WIDTH = 24.0, 0.25  # h_100 has died out there

@@ -1,4 +1,4 @@
-"""Two sources of weighted samples for the recursion of `reuse_dmft`: quadrature, and Sobol points."""
+"""Two sources of weighted samples for the recursion of `dmft`: quadrature, and Sobol points."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy.stats import qmc
 from featlab.gaussian.hermite import Floats, Integers
 from featlab.gaussian.quadrature import REACH, Rule, gauss_pieces, legendre, nested_rule
 from featlab.targets import Target
-from featlab.theory.reuse_dmft import Points
+from featlab.theory.reuse.dmft import Points
 
 _SMOOTH = 3  # a whole line without kinks gets the nodes of this many pieces
 _BITS = 30

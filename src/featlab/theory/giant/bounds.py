@@ -16,7 +16,7 @@ from scipy.optimize import minimize_scalar
 from featlab.errors import InvalidParameter
 from featlab.gaussian.activations import Activation
 from featlab.targets import Target
-from featlab.theory.giant_features import smoothed
+from featlab.theory.giant.features import smoothed
 from featlab.theory.spikes import label_grid
 
 _SCAN = np.linspace(-6.0, 6.0, 49)

@@ -1,4 +1,4 @@
-"""Ridge regression on the conditional Gaussian equivalent of `giant_features`, with n, p and d in proportion.
+"""Ridge regression on the conditional Gaussian equivalent of `giant.features`, with n, p and d in proportion.
 
 With a = sqrt(p) alpha the fit is min (1/n) |y - sigma alpha|^2 + p lambda |alpha|^2. Given kappa, a feature vector has
 mean m(kappa), which is large (norm sqrt(p)), and covariance S(kappa) = D W W^T D + R with D and R diagonal in the
@@ -27,8 +27,8 @@ import numpy as np
 
 from featlab.gaussian.hermite import Floats
 from featlab.learners.checks import positive_number
-from featlab.theory.giant_features import Features
-from featlab.theory.giant_labels import Labels
+from featlab.theory.giant.features import Features
+from featlab.theory.giant.labels import Labels
 
 _INNER_STEPS = 20_000
 _NEWTON_STEPS = 200

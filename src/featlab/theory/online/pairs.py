@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from featlab.gaussian.hermite import Floats
-from featlab.theory.online_averages import Averages, AveragesOf, Descent
-from featlab.theory.online_cuts import cut_lines
+from featlab.theory.online.averages import Averages, AveragesOf, Descent
+from featlab.theory.online.cuts import cut_lines
 
 _NODES = 10
 

@@ -15,10 +15,10 @@ from featlab.gaussian.hermite import Floats
 from featlab.learners.online import Extragradient, OnlineSgd
 from featlab.learners.steps import step_at
 from featlab.targets.inputs import Isotropic
-from featlab.theory.online_averages import AveragesOf, Descent
-from featlab.theory.online_committee import erf_committee
-from featlab.theory.online_equations import Motion, Trajectory, integrate
-from featlab.theory.online_rules import Accuracy, averages
+from featlab.theory.online.averages import AveragesOf, Descent
+from featlab.theory.online.committee import erf_committee
+from featlab.theory.online.equations import Motion, Trajectory, integrate
+from featlab.theory.online.rules import Accuracy, averages
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
 
 

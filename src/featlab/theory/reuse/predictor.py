@@ -1,6 +1,6 @@
 """What full-batch steps on a reused batch do in the limit d -> infinity at n = alpha d (Dandi et al. 2024).
 
-The recursion is in `reuse_dmft`. Its averages are taken by quadrature where few dimensions allow it (one neuron's first
+The recursion is in `dmft`. Its averages are taken by quadrature where few dimensions allow it (one neuron's first
 two or three steps, fresh batches), by randomised Sobol points beyond; either way with a stated error.
 """
 
@@ -19,8 +19,8 @@ from featlab.learners.reuse import ReusedBatch
 from featlab.learners.steps import step_at
 from featlab.targets.inputs import Isotropic
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
-from featlab.theory.reuse_dmft import Descent, Path, frame, walk
-from featlab.theory.reuse_points import Quadrature, SobolPoints
+from featlab.theory.reuse.dmft import Descent, Path, frame, walk
+from featlab.theory.reuse.points import Quadrature, SobolPoints
 
 _PANELS = (-2.5, -1.0, 0.0, 1.0, 2.5)
 # From fine to coarse: nodes on an axis of the link, of the label's noise, of a new axis; cuts of a new axis. Each is

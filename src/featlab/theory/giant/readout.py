@@ -1,4 +1,4 @@
-"""A fitted second layer, on random features or after one giant step: the adapter from a question to `giant_ridge`.
+"""A fitted second layer, on random features or after one giant step: the adapter from a question to `giant.ridge`.
 
 One theory covers all sizes of the step: for gamma ~ 1/sqrt(p) it is the Gaussian equivalent of Ba et al. 2022
 (`ridge`), for gamma of order one the conditional one of Cui et al. 2024, and for gamma = 0 random features.
@@ -17,7 +17,7 @@ from featlab.gaussian.quadrature import gauss_pieces, legendre
 from featlab.learners.giant import GiantSteps
 from featlab.learners.readout import LEAVE_ONE_OUT_GRID, Readout
 from featlab.learners.students import TwoLayer
-from featlab.theory.giant_features import (
+from featlab.theory.giant.features import (
     NODES,
     Features,
     FirstStep,
@@ -26,9 +26,9 @@ from featlab.theory.giant_features import (
     trained_features,
     untrained_features,
 )
-from featlab.theory.giant_labels import Labels, conditional_labels
-from featlab.theory.giant_ridge import RidgeRisk, Sizes, ridge_risk
-from featlab.theory.giant_rows import row_profile
+from featlab.theory.giant.labels import Labels, conditional_labels
+from featlab.theory.giant.ridge import RidgeRisk, Sizes, ridge_risk
+from featlab.theory.giant.rows import row_profile
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
 from featlab.theory.spikes import GradientSpike, gradient_spike, label_moments, slope_moments
 

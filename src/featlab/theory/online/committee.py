@@ -18,7 +18,7 @@ import numpy as np
 
 from featlab.gaussian.hermite import Floats
 from featlab.targets import Target
-from featlab.theory.online_averages import Averages, Descent
+from featlab.theory.online.averages import Averages, Descent
 
 _MOST_FOUR_POINT_TERMS = 4_000_000
 

@@ -15,7 +15,7 @@ the part of it that comes from <w_i, v> at the start, kappa m'(kappa). The step 
 2 gamma a_i theta E[sigma' (z^2 - 1)] <w_i, v>, because sigma' (z^2 - 1) correlates with the labels through the start,
 and each neuron's own noise moves both: `fluctuations` has them all.
 
-The batch is common to all neurons, so that the rest is not isotropic: `giant_rows`.
+The batch is common to all neurons, so that the rest is not isotropic: `giant.rows`.
 
 Needs E[sigma' z] = 0 (an odd activation): otherwise the step also turns W0 by (1/n) sum eps x x^T, which is not a
 spike.
@@ -31,7 +31,7 @@ import numpy as np
 from featlab.gaussian.activations import Activation
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import gauss_pieces, legendre
-from featlab.theory.giant_rows import EVEN, RowProfile
+from featlab.theory.giant.rows import EVEN, RowProfile
 from featlab.theory.spikes import GradientSpike, SlopeMoments, slope_moments
 
 Function = Callable[[Floats], Floats]

@@ -24,7 +24,7 @@ from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import gauss_pieces
 from featlab.learners.giant import GiantSteps
 from featlab.targets import Target
-from featlab.theory.giant_overlaps import Student, label_drift
+from featlab.theory.giant.overlaps import Student, label_drift
 from featlab.theory.spikes import label_grid, slope_moments
 
 _NODES = {1: 16, 2: 7, 3: 4}

@@ -26,7 +26,7 @@ from scipy.optimize import brentq
 
 from featlab.errors import InvalidParameter
 from featlab.learners.checks import positive_integer, positive_number
-from featlab.theory.online_sphere import SphericalNeuron
+from featlab.theory.online.sphere import SphericalNeuron
 
 _LOOKS = 400
 _MEAN_LOG_NORMAL = -0.5 * (np.euler_gamma + np.log(2))  # E[log |xi|], xi ~ N(0, 1)

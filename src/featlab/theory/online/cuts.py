@@ -18,8 +18,8 @@ import numpy as np
 from featlab.gaussian.hermite import Floats, Integers
 from featlab.gaussian.quadrature import REACH, Rule, legendre, pad_by_line, roots_on_lines, static_breaks
 from featlab.targets import Target
-from featlab.theory.online_averages import Averages, Descent, Samples, average
-from featlab.theory.online_labels import Labels, from_rule, label_axes, label_points, singular_breaks
+from featlab.theory.online.averages import Averages, Descent, Samples, average
+from featlab.theory.online.labels import Labels, from_rule, label_axes, label_points, singular_breaks
 
 _FIXED = (-REACH, -2.5, 2.5, REACH)
 _LINE_NODES = {1: 16, 2: 8}

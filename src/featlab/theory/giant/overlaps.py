@@ -28,8 +28,8 @@ from featlab.gaussian.activations import Activation, activation
 from featlab.gaussian.hermite import Floats
 from featlab.learners.giant import GiantSteps
 from featlab.targets import Target
-from featlab.theory.giant_features import smoothed
-from featlab.theory.online_rules import sobol_normals, symmetric_root
+from featlab.theory.giant.features import smoothed
+from featlab.theory.online.rules import sobol_normals, symmetric_root
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
 from featlab.theory.spikes import label_grid
 

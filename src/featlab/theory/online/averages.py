@@ -10,7 +10,7 @@ by rho |x|^2 D, and |x|^2 / d -> 1). All that the limit asks is
     E[D_i h_k],   E[D_i lambda_j],   E[D_i D_j],   E[(y - f)^2],
 
 over h ~ N(0, I_r) and lambda = M h + L z, L L^T = Q - M M^T, z ~ N(0, I_p). The average is a sum over points: a rule
-for the label's variables, cut at the target's kinks, times a rule for z (`online_rules`).
+for the label's variables, cut at the target's kinks, times a rule for z (`rules`).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Given kappa = <x, v>, the field of neuron i is <w_i, v> kappa + b_i + omega_i g_i with omega_i = |w_i - <w_i, v> v| and
 jointly Gaussian g of correlations <w_i, w_j>_perp / (omega_i omega_j). Its feature is equivalent to m_i + D_i g_i +
 R_i^{1/2} xi_i with m = E sigma, D = E[sigma z], R = E[sigma^2] - m^2 - D^2 (Cui et al. 2024, arXiv:2402.04980, with W
-in place of its law; `giant_ridge` is the limit). With phi = features/sqrt(p), S(kappa) = E[phi phi^T | kappa] and
+in place of its law; `giant.ridge` is the limit). With phi = features/sqrt(p), S(kappa) = E[phi phi^T | kappa] and
 c(kappa) = E[y phi | kappa], the ridge estimator of (1/n)|y - Phi a|^2 + lambda |a|^2 obeys as n, p, d grow together
 
     V(kappa) = tr[Cov(phi | kappa) G]/n,     G = (lambda + E[S/(1 + V)])^{-1},     a_bar = G E[c/(1 + V)],
@@ -25,9 +25,9 @@ from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import gauss_pieces
 from featlab.learners.checks import positive_integer, positive_number
 from featlab.targets import Target
-from featlab.theory.giant_features import smoothed
-from featlab.theory.giant_labels import Labels, conditional_labels
-from featlab.theory.giant_ridge import RidgeRisk
+from featlab.theory.giant.features import smoothed
+from featlab.theory.giant.labels import Labels, conditional_labels
+from featlab.theory.giant.ridge import RidgeRisk
 
 _MOST_STEPS = 500
 _TOLERANCE = 1e-10
