@@ -48,7 +48,7 @@ def test_agreement_is_exit_code_0(tmp_path: Path) -> None:
 
 
 def test_a_prediction_20_percent_wrong_is_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("featlab.theory.reuse.predict_reuse", wrong)
+    monkeypatch.setattr("featlab.theory.reuse.predictor.predict_reuse", wrong)
     result = run(*FIXED)
     assert result.exit_code == 1, result.output
     assert "Disagrees: overlap at time 2, neuron 1, direction 1: predicted" in " ".join(result.stdout.split())
@@ -83,7 +83,7 @@ def test_a_random_start_is_predicted_seed_by_seed(monkeypatch: pytest.MonkeyPatc
         starts.append(start.overlap[0, 0])
         return predict_reuse(question, start)
 
-    monkeypatch.setattr("featlab.theory.reuse.predict_reuse", seen)
+    monkeypatch.setattr("featlab.theory.reuse.predictor.predict_reuse", seen)
     # Times without the start: it is added, since predictions begin there.
     result = run(*SMALL, "--times", "1,2")
     assert result.exit_code == 0, result.output

@@ -20,6 +20,7 @@ import featlab
 from featlab.cli.app import app
 from featlab.cli.explain import EXPLAIN_EPILOG
 from featlab.reports import Explanation
+from tests.processes import HEARING_CTRL_C
 
 PROGRAM = [sys.executable, "-m", "featlab"]
 
@@ -190,7 +191,7 @@ def test_interrupt_exits_with_130() -> None:
         "from featlab.cli import main\n"
         "main()\n"
     )
-    command = [sys.executable, "-c", program, "explain", "h1", "--no-simulation"]
+    command = [*HEARING_CTRL_C, sys.executable, "-c", program, "explain", "h1", "--no-simulation"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
         assert running.stdout.readline() == "working\n"

@@ -19,6 +19,7 @@ from featlab.cli.app import app
 from featlab.cli.study_words import duration
 from featlab.study import open as open_study
 from featlab.study.store import Store
+from tests.processes import HEARING_CTRL_C
 
 ROOT = Path(__file__).parents[2]
 STUDY = """
@@ -43,7 +44,7 @@ def study(*arguments: str | Path) -> Result:
 
 def start(*arguments: str | Path) -> subprocess.Popen[str]:
     """The command as a process of its own, the first of its group."""
-    command = [sys.executable, "-m", "featlab", "study", *map(str, arguments)]
+    command = [*HEARING_CTRL_C, sys.executable, "-m", "featlab", "study", *map(str, arguments)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.Popen(command, env=environment, text=True, start_new_session=True, **pipes)
