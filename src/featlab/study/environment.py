@@ -9,7 +9,9 @@ from functools import cache
 from importlib import metadata
 from typing import Any
 
-_PACKAGES = ("featlab", "jax", "jaxlib", "numpy", "scipy", "sympy", "xarray")
+import featlab
+
+_PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "sympy", "xarray")
 _GIT_SECONDS = 10
 
 
@@ -24,16 +26,20 @@ def _machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(),
         "host": platform.node(),
-        "packages": {name: version for name in _PACKAGES if (version := _version(name)) is not None},
+        "packages": {"featlab": featlab.__version__, **_installed(_PACKAGES)},
         "git": _git_state(),
     }
 
 
-def _version(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
+def _installed(packages: tuple[str, ...]) -> dict[str, str]:
+    """The versions of those that are installed."""
+    found = {}
+    for name in packages:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
 
 
 def _device() -> str:
