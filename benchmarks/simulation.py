@@ -98,6 +98,7 @@ class Sizes:
     amp_iterations: tuple[int, int] = (100, 40)
     copy_megabytes: int = 512
     repeats: int = 5
+    quick_repeats: int = 25  # of what takes milliseconds: on a shared machine the best of five still varies by 40%
 
 
 FULL = Sizes(against_dense=Reuse(5000, 5, 7, 2), large=Reuse(10**6, 3, 10, 1))
@@ -114,6 +115,7 @@ SMALL = Sizes(
     amp_iterations=(3, 3),
     copy_megabytes=8,
     repeats=2,
+    quick_repeats=2,
 )
 
 
@@ -121,14 +123,14 @@ def reuse(sizes: Sizes) -> list[Row]:
     """Dice and Virtual against the same steps on a stored X, by NumPy and its BLAS, in float32."""
     size = sizes.against_dense
     steps = (size.width, size.steps, STEP)
-    whole = time_best(lambda: full_batch_steps(gaussian_batch(size.rows, size.dim), *steps), 2)
-    given = time_best(partial(full_batch_steps, gaussian_batch(size.rows, size.dim), *steps), 2)
+    whole = time_best(lambda: full_batch_steps(gaussian_batch(size.rows, size.dim), *steps), sizes.repeats)
+    given = time_best(partial(full_batch_steps, gaussian_batch(size.rows, size.dim), *steps), sizes.repeats)
     rows = [
         Row("reuse, NumPy", f"{size.words}, drawing X included", whole.seconds, "s", whole),
         Row("reuse, NumPy", f"{size.words}, X given", given.seconds, "s", given),
     ]
     for kind in ("dice", "virtual"):
-        timing = time_run(size.problem(kind), size.steps, 1, sizes.repeats)
+        timing = time_run(size.problem(kind), size.steps, 1, sizes.quick_repeats)
         ratio, steps_ratio = whole.seconds / timing.seconds, given.seconds / timing.seconds
         name = f"reuse, {kind}"
         rows.append(Row(name, "against NumPy, drawing X included", ratio, "x", timing, at_least=RATIO))
@@ -160,7 +162,7 @@ def online(sizes: Sizes) -> list[Row]:
             pace = {}
             for dim in (low, high):
                 task = problem(learner, dim=dim, width=1, kind="virtual")
-                timing = time_run(task, sizes.online_steps, seeds, sizes.repeats, from_start=False)
+                timing = time_run(task, sizes.online_steps, seeds, sizes.quick_repeats, from_start=False)
                 pace[dim] = timing.seconds / sizes.online_steps / seeds * 1e6
                 goal = MICROSECONDS if seeds >= 1024 else None
                 setting = f"d = {dim:,}, {seeds} seeds, per step and seed"
