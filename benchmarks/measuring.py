@@ -22,7 +22,7 @@ from jax import lax
 
 from featlab.learners import TwoLayer
 from featlab.simulate.algorithms import demand
-from featlab.simulate.designs.choose import choose
+from featlab.simulate.designs.choose import Sizes, choose
 from featlab.simulate.problem import Problem
 from featlab.simulate.random import fold, root_key
 from featlab.simulate.run import advance, start
@@ -90,7 +90,7 @@ class Row:
 def problem(learner: Any, *, dim: int, width: int, kind: str, samples: int | None = None) -> Problem:
     """He3 and a relu student on the design of that kind."""
     student = TwoLayer(width)
-    wanted = demand(learner, student, dim, Cubic.rank, samples, np.dtype(np.float32))
+    wanted = demand(learner, student, Cubic(), Sizes(dim, Cubic.rank, samples, np.dtype(np.float32)))
     return Problem(Cubic(), student, learner, choose(wanted, kind).design)  # type: ignore[arg-type]
 
 

@@ -29,6 +29,7 @@ from benchmarks.measuring import RESULTS, Row, copy_bandwidth, machine, problem,
 from featlab.learners import BayesAmp, Extragradient, GiantSteps, OnlineSgd, ReusedBatch, StepLaw
 from featlab.simulate.algorithms import demand
 from featlab.simulate.designs.choose import DoesNotFit, choose
+from featlab.simulate.designs.choose import Sizes as RunSizes
 from featlab.simulate.problem import Problem
 
 STEP = 0.05
@@ -220,7 +221,7 @@ def amp(sizes: Sizes) -> list[Row]:
 
 def _amp_problem(dim: int, ratio: int, iterations: int) -> Problem:
     learner, target = BayesAmp(iterations, tolerance=1e-12), Parity()
-    wanted = demand(learner, None, dim, target.rank, ratio * dim, np.dtype(np.float32), target)
+    wanted = demand(learner, None, target, RunSizes(dim, target.rank, ratio * dim, np.dtype(np.float32)))
     return Problem(target, None, learner, choose(wanted).design)  # type: ignore[arg-type]
 
 

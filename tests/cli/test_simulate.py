@@ -17,10 +17,9 @@ import featlab
 import featlab.learners
 import featlab.simulate.run
 from featlab.cli.app import app
-from featlab.cli.learner_options import build_learner, build_student, step
+from featlab.cli.learner_options import build_learner, build_student, other_fields, step
 from featlab.cli.simulate import SIMULATE_EPILOG
 from featlab.learners import Extragradient, GiantSteps, Readout, ReusedBatch, StepLaw, TwoLayer
-from featlab.learners.words import LEARNERS
 
 # One small run, compiled once for all tests of this file.
 SMALL = ["tanh(h1)", "--learner", "online-sgd", "--dim", "30", "--step-size", "0.5/d", "--seeds", "3"]
@@ -162,18 +161,32 @@ def test_options_become_learners() -> None:
     reused = ReusedBatch(3, 0.2)
     assert build_learner("reused-batch", {"steps": 3, "step_size": "0.2"}, "1e3", "0.1") == Readout(reused, 1000, 0.1)
     assert build_learner("reused-batch", {"steps": 3, "step_size": "0.2"}, "same", None) == Readout(reused, data="same")
-    assert build_student({"width": 4, "biases": "0.5", "paired": True}) == TwoLayer(4, biases=0.5, paired=True)
-    assert build_student({"biases": "gaussian"}).biases == "gaussian"
-    assert build_student({"width": 2, "start": "planted", "planted": "0.3,0.1;0,-0.2"}) == TwoLayer(
+    assert build_student("online-sgd", {"width": 4, "biases": "0.5", "paired": True}) == TwoLayer(
+        4, biases=0.5, paired=True
+    )
+    assert build_student("online-sgd", {"biases": "gaussian"}).biases == "gaussian"
+    assert build_student("online-sgd", {"width": 2, "start": "planted", "planted": "0.3,0.1;0,-0.2"}) == TwoLayer(
         2, start="planted", planted=((0.3, 0.1), (0.0, -0.2))
     )
 
 
-def test_every_field_of_a_description_is_an_option() -> None:
+def test_every_field_of_a_two_layer_student_is_an_option() -> None:
     options = {name for parameter in get_command(app).commands["simulate"].params for name in parameter.opts}
-    for kind in (*LEARNERS.values(), TwoLayer):
-        for field in fields(kind):
-            assert f"--{field.name.replace('_', '-')}" in options, f"{kind.__name__}.{field.name}"
+    for field in fields(TwoLayer):
+        assert f"--{field.name.replace('_', '-')}" in options, field.name
+
+
+def test_fields_without_an_option_are_given_by_name() -> None:
+    assert other_fields(["a-b=3", "c=0.5,2", "d=true", "e=word"]) == {"a_b": 3, "c": (0.5, 2), "d": True, "e": "word"}
+    ask = ("h1", "--learner", "online-sgd", "--dim", "9", "--step-size", "1")
+    for given, words in (
+        ("nothing", "expected FIELD=VALUE"),
+        ("width=3", "an option of its own, --width"),
+        ("wibble=3", "no such option of TwoLayer"),
+    ):
+        result = run(*ask, "--with", given)
+        assert result.exit_code == 2
+        assert words in " ".join(result.stderr.split())
 
 
 def _examples() -> list[str]:

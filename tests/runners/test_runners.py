@@ -14,9 +14,9 @@ import featlab
 from featlab.errors import InvalidParameter
 from featlab.learners import Extragradient, OnlineSgd, Readout, ReusedBatch, StepLaw
 from featlab.learners.words import learner_in_words, step_in_words
+from featlab.results import QUANTITIES
 from featlab.runners import PREDICT, SIMULATE, find_runner, load_study
 from featlab.runners.questions import AXES, asked
-from featlab.simulate.observe import QUANTITIES
 from featlab.study import InvalidStudy, Pool, Study, run
 from featlab.study import open as open_study
 from featlab.study.identity import runs_of

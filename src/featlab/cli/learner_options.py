@@ -8,7 +8,7 @@ the options have in common with no learner is never passed on silently. Learners
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from featlab.cli.errors import fail
 
 if TYPE_CHECKING:
-    from featlab.learners import StepLaw, TwoLayer
+    from featlab.learners import StepLaw
 
 
 def whole(option: str, text: str) -> int:
@@ -104,11 +104,40 @@ def build_learner(name: str, given: Mapping[str, Any], readout: str | None, ridg
     return _under_readout(learner, readout, ridge)
 
 
-def build_student(given: Mapping[str, Any]) -> TwoLayer:
-    """The student with the options `given` (by field)."""
-    from featlab.learners import TwoLayer
+def build_student(learner: str, given: Mapping[str, Any]) -> Any:
+    """The student with the options `given` (by field), of the kind that the learner of that name trains."""
+    from featlab.learners.words import student_in_words
 
-    return TwoLayer(**_read(given))
+    return student_in_words(learner, _read(given))
+
+
+def learner_fields(name: str) -> frozenset[str]:
+    """The fields of the learner of that name; none if there is no such learner."""
+    from featlab.learners.words import options_of
+
+    return options_of(name)
+
+
+def other_fields(texts: Sequence[str]) -> dict[str, Any]:
+    """Fields given as FIELD=VALUE: a number, true or false, a word, or several of them with commas between."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        field, equals, value = text.partition("=")
+        if not equals or not value:
+            fail(f"--with: got {text!r}, expected FIELD=VALUE, such as ridge=0.1")
+        parts = [_plain(part.strip()) for part in value.split(",")]
+        found[field.strip().replace("-", "_")] = parts[0] if len(parts) == 1 else tuple(parts)
+    return found
+
+
+def _plain(text: str) -> Any:
+    if text in ("true", "false"):
+        return text == "true"
+    if re.fullmatch(r"[+-]?\d+", text):
+        return int(text)
+    from featlab.learners.words import is_number
+
+    return float(text) if is_number(text) else text
 
 
 def _under_readout(first: Any, samples: str, ridge: str | None) -> Any:

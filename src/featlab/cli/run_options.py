@@ -16,10 +16,9 @@ import typer
 from typer.core import TyperCommand
 
 from featlab.cli.errors import fail
-from featlab.cli.learner_options import build_learner, build_student, numbers, whole
+from featlab.cli.learner_options import build_learner, build_student, learner_fields, numbers, other_fields, whole
 
 if TYPE_CHECKING:
-    from featlab.learners import TwoLayer
     from featlab.targets import Target
 
 # The learner that has no student, and so a start of its own.
@@ -33,17 +32,16 @@ class Asked:
 
     target: Target
     learner: Any
-    student: TwoLayer | None
+    student: Any
     dim: int
     samples: int | None
     times: tuple[float, ...] | None
 
     @property
-    def shown_student(self) -> TwoLayer | None:
+    def shown_student(self) -> Any:
         """The student as it runs: the default one where nothing was said, None for a learner that has none."""
-        from featlab.learners import BayesAmp, TwoLayer
-
-        return None if isinstance(self.learner, BayesAmp) else self.student or TwoLayer()
+        kind = self.learner.student_kind
+        return None if kind is None else self.student or kind()
 
     @property
     def sizes(self) -> dict[str, Any]:
@@ -57,7 +55,8 @@ def ask(
         str,
         typer.Option(
             metavar="NAME",
-            help="online-sgd, extragradient, giant-steps, reused-batch, random-features or bayes-amp.",
+            help="online-sgd, extragradient, giant-steps, reused-batch, random-features, bayes-amp, or another of "
+            "`featlab.learners.words.LEARNERS`.",
         ),
     ],
     dim: Annotated[str, typer.Option(metavar="D", help="Dimension of the inputs, such as 1e6.")],
@@ -114,6 +113,15 @@ def ask(
     ] = None,
     ridge: Annotated[
         str | None, typer.Option(help="Its ridge, a number or leave-one-out.", rich_help_panel=_LEARNER)
+    ] = None,
+    others: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with",
+            metavar="FIELD=VALUE",
+            help="A field of the learner or its student that has no option here; may be repeated.",
+            rich_help_panel=_LEARNER,
+        ),
     ] = None,
     width: Annotated[int | None, typer.Option(metavar="P", help="Neurons; 1.", rich_help_panel=_STUDENT)] = None,
     activation: Annotated[
@@ -181,8 +189,11 @@ def ask(
         planted=planted,
         norm=norm,
     )
+    for field, value in other_fields(others or []).items():
+        _refuse_field_with_option(field)
+        (learner_options if field in learner_fields(learner) else student_options)[field] = value
     what = build_learner(learner, learner_options, readout, ridge)
-    student = build_student(student_options) if student_options else None
+    student = build_student(learner, student_options) if student_options else None
     from featlab.targets import target
 
     return Asked(
@@ -193,6 +204,11 @@ def ask(
         samples=None if samples is None else whole("samples", samples),
         times=None if times is None else numbers("times", times),
     )
+
+
+def _refuse_field_with_option(field: str) -> None:
+    if field in inspect.signature(ask).parameters:
+        fail(f"--with {field}=...: this field has an option of its own, --{field.replace('_', '-')}")
 
 
 def asks(command: Callable[..., None]) -> Callable[..., None]:

@@ -11,7 +11,6 @@ import xarray as xr
 from featlab.compare.agreement import Comparison, compare
 from featlab.compare.laying import FiniteSize
 from featlab.learners.amp import BayesAmp
-from featlab.learners.students import TwoLayer
 from featlab.results import ESTIMATE_START, START
 from featlab.simulate.door import simulate
 from featlab.simulate.observe import DEFAULT
@@ -36,7 +35,7 @@ def predict_and_simulate(
     dim: int,
     samples: int | None = None,
     times: Sequence[float] | None = None,
-    student: TwoLayer | None = None,
+    student: Any = None,
     seeds: int | Iterable[int] = 10,
     key: int = 0,
     design: str = "auto",
@@ -52,7 +51,8 @@ def predict_and_simulate(
 
     Args: as for `featlab.predict`, `featlab.simulate` and `featlab.compare`.
     """
-    certain = is_certain(learner, TwoLayer() if student is None else student)
+    kind = learner.student_kind
+    certain = is_certain(learner, kind() if student is None and kind is not None else student)
     sizes: dict[str, Any] = {"dim": dim, "samples": samples, "times": times, "student": student}
     if certain:  # what cannot be predicted is refused before anything is simulated
         prediction = predict(target, learner, **sizes)

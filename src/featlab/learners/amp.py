@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from featlab.errors import InvalidParameter
 from featlab.learners.checks import finite_number, one_of, positive_integer, positive_number
@@ -36,6 +37,9 @@ class BayesAmp:
         power_steps: iterations of the linearised map for a spectral start, on the same batch.
         tolerance: a run stops when |What' - What| < tolerance |What'| (in Frobenius norm).
     """
+
+    clock: ClassVar[str] = "iterations"
+    student_kind: ClassVar[None] = None
 
     iterations: int = 200
     damping: float = 0.35

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from featlab.errors import InvalidParameter
 from featlab.learners.checks import one_of, positive_integer, positive_number
 from featlab.learners.steps import LOSSES
+from featlab.learners.students import TwoLayer
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,9 @@ class GiantSteps:
         leap: l, which sets the power of d.
         loss: "squared" or "correlation".
     """
+
+    clock: ClassVar[str] = "steps"
+    student_kind: ClassVar[type] = TwoLayer
 
     steps: int = 1
     scale: float | tuple[float, ...] = 1.0

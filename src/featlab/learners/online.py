@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from featlab.learners.checks import one_of, positive_integer
 from featlab.learners.steps import CONSTRAINTS, LOSSES, StepLaw, check_step
+from featlab.learners.students import TwoLayer
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,9 @@ class OnlineSgd:
         constraint: "none"; "projected", rows are set back to their norm at the start after each step;
             "spherical", the gradient is made orthogonal to its row first, then as "projected".
     """
+
+    clock: ClassVar[str] = "one-pass"
+    student_kind: ClassVar[type] = TwoLayer
 
     step_size: float | StepLaw
     batch: int = 1
@@ -42,6 +47,9 @@ class Extragradient:
         inner_step: the inner step rho per neuron; a negative one is sharpness-aware minimisation (SAM).
         batch, loss, constraint: as in `OnlineSgd`. The inner step is never constrained.
     """
+
+    clock: ClassVar[str] = "one-pass"
+    student_kind: ClassVar[type] = TwoLayer
 
     step_size: float | StepLaw
     inner_step: float | StepLaw

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
+from typing import ClassVar
 
 from featlab.errors import InvalidParameter
 from featlab.learners.checks import finite_number, one_of, positive_integer, positive_number
 from featlab.learners.giant import GiantSteps
 from featlab.learners.online import Extragradient, OnlineSgd
 from featlab.learners.reuse import ReusedBatch
-from featlab.learners.students import BIASES
+from featlab.learners.students import BIASES, TwoLayer
 
 LEAVE_ONE_OUT = "leave-one-out"
 DATA = ("fresh", "same")
@@ -46,6 +47,8 @@ class Readout:
         test_samples: the number of fresh samples that the risk is measured on.
     """
 
+    student_kind: ClassVar[type] = TwoLayer
+
     first: First | None
     samples: int | None = None
     ridge: float | str = LEAVE_ONE_OUT
@@ -71,6 +74,11 @@ class Readout:
         positive_number("bias_scale", self.bias_scale)
         if positive_integer("test_samples", self.test_samples) < 2:
             raise InvalidParameter("test_samples", self.test_samples, "at least 2, to know the error of the risk")
+
+    @property
+    def clock(self) -> str:
+        """That of the first layer's learner; an untrained one has none."""
+        return "once" if self.first is None else self.first.clock
 
     def _check_samples(self) -> None:
         if self.data == "same":

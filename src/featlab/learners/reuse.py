@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from featlab.learners.checks import one_of, positive_integer
 from featlab.learners.steps import CONSTRAINTS, LOSSES, StepLaw, check_step
+from featlab.learners.students import TwoLayer
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,9 @@ class ReusedBatch:
         steps_per_batch: None, one batch throughout; k, a new batch after every k steps.
         loss, constraint: as in `OnlineSgd`.
     """
+
+    clock: ClassVar[str] = "steps"
+    student_kind: ClassVar[type] = TwoLayer
 
     steps: int
     step_size: float | StepLaw

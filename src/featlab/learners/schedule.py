@@ -9,11 +9,8 @@ from typing import Any
 import numpy as np
 
 from featlab.errors import InvalidParameter
-from featlab.learners.amp import BayesAmp
 from featlab.learners.checks import positive_integer
-from featlab.learners.giant import GiantSteps
 from featlab.learners.readout import Readout
-from featlab.learners.reuse import ReusedBatch
 
 _DEFAULT_TIMES = 40
 _MOST_STEPS = 2**31 - 1
@@ -28,17 +25,20 @@ class Schedule:
 
 
 def schedule(learner: Any, dim: int, samples: int | None, times: Sequence[float] | None) -> Schedule:
-    """When to look at a run.
+    """When to look at a run, by the `clock` of its learner.
 
-    One-pass learners: time is steps/d; `times` says when to look, or `samples` in all, at 40 log-spaced times.
-    Learners of a few steps: time is the number of steps, all of them unless `times` names some.
-    Message passing: time is the number of iterations, 40 log-spaced ones unless `times` names some.
-    Readouts: that of their first layer; random features have the one time 0.
+    "one-pass": time is steps/d; `times` says when to look, or `samples` in all, at 40 log-spaced times.
+    "steps": time is the number of steps, all of the learner's `steps` unless `times` names some.
+    "iterations": the same, 40 log-spaced ones unless `times` names some.
+    "once": there is nothing but a result, at time 0.
+    Readouts have the clock of their first layer.
     """
+    if learner.clock == "once":
+        return _once(learner, samples, times)
     if isinstance(learner, Readout):
-        return _untrained(samples, times) if learner.first is None else schedule(learner.first, dim, samples, times)
-    if isinstance(learner, GiantSteps | ReusedBatch | BayesAmp):
-        every = _log_spaced(learner.steps) if isinstance(learner, BayesAmp) else range(learner.steps + 1)
+        return schedule(learner.first, dim, samples, times)
+    if learner.clock in ("steps", "iterations"):
+        every = _log_spaced(learner.steps) if learner.clock == "iterations" else range(learner.steps + 1)
         steps = _step_numbers(every if times is None else times, 1.0)
         if steps[-1] > learner.steps:
             raise InvalidParameter("times", times, f"step numbers from 0 to {learner.steps}")
@@ -56,11 +56,14 @@ def schedule(learner: Any, dim: int, samples: int | None, times: Sequence[float]
     return Schedule(steps, float(dim))
 
 
-def _untrained(samples: int | None, times: Sequence[float] | None) -> Schedule:
-    if samples is not None:
-        raise InvalidParameter("samples", samples, "None: RandomFeatures states its own number of samples")
+def _once(learner: Any, samples: int | None, times: Sequence[float] | None) -> Schedule:
+    if isinstance(learner, Readout):
+        if samples is not None:
+            raise InvalidParameter("samples", samples, "None: RandomFeatures states its own number of samples")
+    else:
+        positive_integer("samples", samples)
     if times is not None and _step_numbers(times, 1.0) != (0,):
-        raise InvalidParameter("times", times, "None, or 0: random features are never trained")
+        raise InvalidParameter("times", times, "None, or 0: this learner takes no steps, it has a result")
     return Schedule((0,), 1.0)
 
 

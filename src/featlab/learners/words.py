@@ -19,8 +19,9 @@ from featlab.learners.online import Extragradient, OnlineSgd
 from featlab.learners.readout import Readout
 from featlab.learners.reuse import ReusedBatch
 from featlab.learners.steps import StepLaw
+from featlab.learners.students import TwoLayer
 
-LEARNERS: dict[str, type] = {
+LEARNERS: dict[str, Any] = {
     "online-sgd": OnlineSgd,
     "extragradient": Extragradient,
     "giant-steps": GiantSteps,
@@ -30,6 +31,8 @@ LEARNERS: dict[str, type] = {
 RANDOM_FEATURES = "random-features"
 READOUT_OPTIONS = ("readout", "ridge")
 LEARNER_OPTIONS = tuple(dict.fromkeys(field.name for kind in LEARNERS.values() for field in fields(kind)))
+STUDENTS = tuple(dict.fromkeys(kind.student_kind for kind in LEARNERS.values() if kind.student_kind is not None))
+STUDENT_OPTIONS = tuple(dict.fromkeys(field.name for kind in STUDENTS for field in fields(kind)))
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _LAW = re.compile(rf"({_NUMBER})\s*(?:/\s*d(?:\^({_NUMBER}))?|\*\s*d\^\(?({_NUMBER})\)?)")
 _STEPS = ("step_size", "inner_step")
@@ -64,6 +67,16 @@ def learner_in_words(name: str, options: Mapping[str, Any]) -> Any:
     return first
 
 
+def student_in_words(learner: str, options: Mapping[str, Any]) -> Any:
+    """The student with these options, of the kind that the learner of that name trains."""
+    kind = TwoLayer if learner == RANDOM_FEATURES else getattr(LEARNERS.get(learner), "student_kind", TwoLayer)
+    if kind is None:
+        option, value = next(iter(options.items()))
+        raise InvalidParameter(option, value, f"no such option: {learner} has no student")
+    _refuse_others(kind.__name__, options, [field.name for field in fields(kind)], readout=False)
+    return kind(**{option: _tuples(value) for option, value in options.items()})
+
+
 def options_of(name: str) -> frozenset[str]:
     """The options of the learner of that name; none if there is no such learner."""
     return frozenset(field.name for field in fields(LEARNERS[name])) if name in LEARNERS else frozenset()
@@ -88,7 +101,11 @@ def is_number(text: str) -> bool:
 def _value(option: str, value: Any) -> Any:
     if option in _STEPS and isinstance(value, str):
         return step_in_words(option, value)
-    return tuple(value) if isinstance(value, list) else value
+    return _tuples(value)
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def _under_readout(first: Any, options: Mapping[str, Any]) -> Readout:
@@ -98,8 +115,8 @@ def _under_readout(first: Any, options: Mapping[str, Any]) -> Readout:
     return Readout(first, options["readout"], **ridge)
 
 
-def _refuse_others(name: str, options: Mapping[str, Any], known: Any) -> None:
+def _refuse_others(name: str, options: Mapping[str, Any], known: Any, readout: bool = True) -> None:
     for option, value in options.items():
         if option not in known:
-            takes = ", ".join([*known, *READOUT_OPTIONS])
+            takes = ", ".join([*known, *(READOUT_OPTIONS if readout else ())])
             raise InvalidParameter(option, value, f"no such option of {name}, which takes {takes}")

@@ -6,15 +6,20 @@ times, the fields of the learner and of the student. A name that both have (`sta
 
 from __future__ import annotations
 
-from dataclasses import fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from featlab.errors import InvalidParameter
 from featlab.learners.checks import positive_integer
 from featlab.learners.schedule import schedule
-from featlab.learners.students import TwoLayer
-from featlab.learners.words import LEARNER_OPTIONS, READOUT_OPTIONS, learner_in_words, options_of
+from featlab.learners.words import (
+    LEARNER_OPTIONS,
+    READOUT_OPTIONS,
+    STUDENT_OPTIONS,
+    learner_in_words,
+    options_of,
+    student_in_words,
+)
 from featlab.results import QUANTITIES
 from featlab.study.description import Point
 from featlab.study.runner import Row
@@ -25,22 +30,22 @@ if TYPE_CHECKING:
     from featlab.targets import Target
 
 _NEEDED = ("target", "learner", "dim")
-_STUDENT = frozenset(field.name for field in fields(TwoLayer))
-_NOT_OF_STUDENTS = frozenset([*LEARNER_OPTIONS, *READOUT_OPTIONS]) - _STUDENT
-PARAMETERS = frozenset([*_NEEDED, "noise", "samples", "times", *LEARNER_OPTIONS, *READOUT_OPTIONS, *_STUDENT])
+PARAMETERS = frozenset([*_NEEDED, "noise", "samples", "times", *LEARNER_OPTIONS, *READOUT_OPTIONS, *STUDENT_OPTIONS])
 AXES = {name + part: axes for name, (axes, _) in QUANTITIES.items() if axes for part in ("", "_error")}
 
 
 def asked(point: Point) -> dict[str, Any]:
     """The arguments that `featlab.simulate` and `featlab.predict` have in common."""
     own = options_of(point["learner"])
-    student = {name: _tuples(value) for name, value in point.items() if name in _STUDENT - own}
-    learner = {name: value for name, value in point.items() if name in own | _NOT_OF_STUDENTS}
+    of_students = frozenset(STUDENT_OPTIONS) - own
+    of_learners = own | (frozenset([*LEARNER_OPTIONS, *READOUT_OPTIONS]) - of_students)
+    student = {name: value for name, value in point.items() if name in of_students}
+    learner = {name: value for name, value in point.items() if name in of_learners}
     sizes: dict[str, Any] = {name: point[name] for name in ("dim", "samples", "times") if name in point}
     return {
         "target": _parsed(point["target"], point.get("noise", 0.0)),
         "learner": learner_in_words(point["learner"], learner),
-        "student": TwoLayer(**student) if student else None,
+        "student": student_in_words(point["learner"], student) if student else None,
         **sizes,
     }
 
@@ -83,7 +88,3 @@ def _parsed(text: str, noise: float) -> Target:
     from featlab.targets import target
 
     return target(text, noise=noise)
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value

@@ -1,38 +1,50 @@
-"""Which algorithm runs a learner, and what it asks of a design."""
+"""Which algorithm runs a learner, and what it asks of its student, its target and its design: one line a learner."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from featlab.errors import InvalidParameter
 from featlab.learners.amp import BayesAmp
-from featlab.learners.checks import positive_integer
 from featlab.learners.giant import GiantSteps
 from featlab.learners.online import Extragradient, OnlineSgd
 from featlab.learners.readout import Readout
 from featlab.learners.reuse import ReusedBatch
-from featlab.learners.students import TwoLayer
-from featlab.simulate.amp import amp_bytes, bayes_amp, denoiser
-from featlab.simulate.designs.choose import Demand
-from featlab.simulate.extragradient import extragradient
-from featlab.simulate.giant import giant_steps
-from featlab.simulate.online import online_sgd
+from featlab.simulate.amp import amp_demand, bayes_amp, check_amp
+from featlab.simulate.designs.choose import Demand, Sizes
+from featlab.simulate.extragradient import extragradient, extragradient_demand
+from featlab.simulate.giant import giant_demand, giant_steps
+from featlab.simulate.online import online_demand, online_sgd
 from featlab.simulate.problem import Algorithm, Problem
-from featlab.simulate.readout import readout, readout_bytes
-from featlab.simulate.reuse import reused_batch
-from featlab.targets.inputs import Isotropic
+from featlab.simulate.readout import readout, readout_demand
+from featlab.simulate.reuse import reuse_demand, reused_batch
 
 if TYPE_CHECKING:
     from featlab.targets import Target
 
-_ALGORITHMS: dict[type, Callable[[Problem], Algorithm]] = {
-    OnlineSgd: online_sgd,
-    Extragradient: extragradient,
-    GiantSteps: giant_steps,
-    ReusedBatch: reused_batch,
-    BayesAmp: bayes_amp,
+
+class Entry(NamedTuple):
+    """What runs a kind of learner.
+
+    Attributes:
+        algorithm: the algorithm of a problem with such a learner.
+        demand: learner, student, target and sizes -> what is asked of a design, and the memory besides.
+        check: learner, student, target -> refuses those that it cannot run; None, it runs all.
+    """
+
+    algorithm: Callable[[Problem], Algorithm]
+    demand: Callable[[Any, Any, Any, Sizes], Demand]
+    check: Callable[[Any, Any, Any], None] | None = None
+
+
+ENTRIES: dict[type, Entry] = {
+    OnlineSgd: Entry(online_sgd, online_demand),
+    Extragradient: Entry(extragradient, extragradient_demand),
+    GiantSteps: Entry(giant_steps, giant_demand),
+    ReusedBatch: Entry(reused_batch, reuse_demand),
+    BayesAmp: Entry(bayes_amp, amp_demand, check_amp),
 }
 
 
@@ -41,59 +53,36 @@ def algorithm(problem: Problem) -> Algorithm:
     if isinstance(problem.learner, Readout):
         first = problem.learner.first
         return readout(problem, None if first is None else algorithm(replace(problem, learner=first)))
-    return _ALGORITHMS[type(problem.learner)](problem)
+    return ENTRIES[type(problem.learner)].algorithm(problem)
 
 
 def check_learner(learner: Any) -> None:
     """Refuse what no algorithm is known for."""
-    kinds = (*_ALGORITHMS, Readout)
+    kinds = (*ENTRIES, Readout)
     if type(learner) not in kinds:
         names = ", ".join(kind.__name__ for kind in kinds)
         raise InvalidParameter("learner", learner, f"one of the learners {names} of featlab.learners")
 
 
-def checked_student(learner: Any, student: TwoLayer | None, target: Target) -> TwoLayer | None:
-    """The student that runs: one relu neuron unless given; none for message passing, which estimates directions."""
-    if not isinstance(learner, BayesAmp):
-        return TwoLayer() if student is None else student
-    if student is not None:
-        raise InvalidParameter("student", student, "None: BayesAmp estimates the target's directions themselves")
-    if target.inputs != Isotropic():
-        raise InvalidParameter("inputs", target.inputs, "Isotropic() for BayesAmp, whose prior knows no spike")
-    denoiser(target)  # refuses a target that has none
-    return None
+def checked_student(learner: Any, student: Any, target: Target) -> Any:
+    """The student that runs: the default of the learner's kind unless given; None for a learner that has none."""
+    kind, name = learner.student_kind, type(learner).__name__
+    if kind is None and student is not None:
+        raise InvalidParameter("student", student, f"None: {name} has none, it estimates by itself")
+    if kind is not None:
+        student = kind() if student is None else student
+        if not isinstance(student, kind):
+            raise InvalidParameter("student", student, f"a {kind.__name__}, which is what {name} trains")
+    first = learner.first if isinstance(learner, Readout) else learner
+    check = None if first is None else ENTRIES[type(first)].check
+    if check is not None:
+        check(first, student, target)
+    return student
 
 
-def demand(
-    learner: Any, student: Any, dim: int, rank: int, samples: int | None, dtype: Any, target: Any = None
-) -> Demand:
-    """What the learner asks of its design. `samples` is the size of a batch for GiantSteps, ReusedBatch and
-    BayesAmp, which has one row of weights for each direction of its `target` and no student."""
-    if isinstance(learner, Readout):
-        return _readout_demand(learner, student, dim, rank, samples, dtype)
-    if isinstance(learner, BayesAmp):
-        rows = positive_integer("samples", samples)
-        return Demand(dim, rank, rank, rows, uses=learner.uses, dtype=dtype, per_seed=amp_bytes(target, rows, dtype))
-    online = isinstance(learner, OnlineSgd | Extragradient)
-    rows = learner.batch if online else positive_integer("samples", samples)
-    return Demand(
-        dim=dim,
-        known=rank,
-        width=student.width,
-        rows=rows,
-        uses=learner.uses if isinstance(learner, ReusedBatch) else 1,
-        normed=isinstance(learner, Extragradient),
-        dtype=dtype,
-    )
-
-
-def _readout_demand(
-    learner: Readout, student: TwoLayer, dim: int, rank: int, samples: int | None, dtype: Any
-) -> Demand:
-    """That of its first layer, of which a kept batch is read once more, and the memory of the fit."""
-    if learner.first is None:
-        first = Demand(dim, rank, student.width, rows=1, dtype=dtype)
-    else:
-        first = demand(learner.first, student, dim, rank, samples, dtype)
-    besides = readout_bytes(learner, student, dim, rank, first.rows, dtype)
-    return replace(first, uses=first.uses + (learner.data == "same"), besides=besides)
+def demand(learner: Any, student: Any, target: Any, sizes: Sizes) -> Demand:
+    """What the learner asks of its design."""
+    if not isinstance(learner, Readout):
+        return ENTRIES[type(learner)].demand(learner, student, target, sizes)
+    first = None if learner.first is None else demand(learner.first, student, target, sizes)
+    return readout_demand(learner, student, sizes, first)

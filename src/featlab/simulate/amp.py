@@ -18,12 +18,15 @@ import numpy as np
 from jax import Array, lax
 from jax.scipy.linalg import solve_triangular
 
+from featlab.errors import InvalidParameter
 from featlab.simulate.amp_closed import Denoiser, closed_form
 from featlab.simulate.amp_mixture import CHUNK_NUMBERS, MixtureDenoiser
+from featlab.simulate.designs.choose import Demand, Sizes
 from featlab.simulate.linalg import product
 from featlab.simulate.problem import Algorithm, Problem, label_noise, labels
 from featlab.simulate.random import named
 from featlab.simulate.spectral import power_iteration
+from featlab.targets.inputs import Isotropic
 
 # What becomes of a run, by the number in its state.
 MOVING, STANDING, UNINFORMED = range(3)
@@ -151,10 +154,20 @@ def bayes_amp(problem: Problem) -> Algorithm:
     return Algorithm(partial(init, problem), partial(draw, problem), partial(step, problem), outcomes=OUTCOMES)
 
 
-def amp_bytes(target: Any, rows: int, dtype: Any) -> int:
-    """What one seed needs besides its design: a few fields, and a chunk of small clouds where they are used."""
+def amp_demand(learner: Any, student: None, target: Any, sizes: Sizes) -> Demand:
+    """A batch read by every iteration, one row of weights for each direction of the target; besides the design a few
+    fields, and a chunk of small clouds where they are used."""
+    rows, rank = sizes.batch, target.rank
     clouds = 0 if closed_form(target) else 16 * CHUNK_NUMBERS
-    return (32 * rows * target.rank + clouds) * np.dtype(dtype).itemsize
+    besides = (32 * rows * rank + clouds) * np.dtype(sizes.dtype).itemsize
+    return Demand(sizes.dim, sizes.known, rank, rows, uses=learner.uses, dtype=sizes.dtype, per_seed=besides)
+
+
+def check_amp(learner: Any, student: None, target: Any) -> None:
+    """Refuse inputs that the prior does not know, and a target that has no denoiser."""
+    if target.inputs != Isotropic():
+        raise InvalidParameter("inputs", target.inputs, "Isotropic() for BayesAmp, whose prior knows no spike")
+    denoiser(target)
 
 
 def denoiser(target: Any) -> Denoiser:

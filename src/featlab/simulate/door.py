@@ -16,13 +16,12 @@ import featlab
 from featlab.errors import InvalidParameter
 from featlab.learners.checks import positive_integer
 from featlab.learners.schedule import schedule
-from featlab.learners.students import TwoLayer
 from featlab.precision import double_precision
 from featlab.results import QUANTITIES
 from featlab.simulate.algorithms import algorithm, check_learner, checked_student, demand
-from featlab.simulate.designs.choose import Choice, choose
+from featlab.simulate.designs.choose import Choice, Sizes, choose
 from featlab.simulate.designs.spiked import known_axes, with_inputs
-from featlab.simulate.observe import DEFAULT, check_names
+from featlab.simulate.observe import check_names
 from featlab.simulate.problem import Problem
 from featlab.simulate.random import fold, root_key
 from featlab.simulate.run import Runs, run
@@ -41,9 +40,9 @@ def simulate(
     times: Sequence[float] | None = None,
     seeds: int | Iterable[int] = 10,
     key: int | Array = 0,
-    student: TwoLayer | None = None,
+    student: Any = None,
     design: str = "auto",
-    observe: Iterable[str] = DEFAULT,
+    observe: Iterable[str] | None = None,
     dtype: str = "float32",
     memory: int | None = None,
     progress: bool | None = None,
@@ -62,9 +61,10 @@ def simulate(
         times: when to look. One-pass learners: in units of d steps. Else: numbers of steps.
         seeds: how many, or which; the result for a seed does not depend on the others.
         key: the root of all randomness.
-        student: the network; one relu neuron unless given. None for BayesAmp.
+        student: the network, of the kind that the learner trains: a `TwoLayer`, by default one relu neuron, unless its
+            description says otherwise. None for a learner that has none.
         design: how the data exist: "auto", "virtual", "dense", "streamed" or "dice". All are exact.
-        observe: what to measure, names of `featlab.results.QUANTITIES`.
+        observe: what to measure, names of `featlab.results.QUANTITIES`; None, the usual ones of the learner.
         dtype: "float32" or "float64".
         memory: bytes that the run may use; half of what is free unless given.
         progress: show a bar when it takes more than two seconds; by default if standard error is a terminal.
@@ -91,12 +91,12 @@ def simulate(
     axes = known_axes(target.inputs, target.rank)
     if dim < axes:
         raise InvalidParameter("dim", dim, f"at least {axes}: the target's directions, and one for the inputs' spike")
-    wanted = demand(learner, student, int(dim), axes, samples, np.dtype(dtype), target)
+    wanted = demand(learner, student, target, Sizes(int(dim), axes, samples, np.dtype(dtype)))
     with double_precision() if dtype == "float64" else nullcontext():
         choice = choose(wanted, design, memory)
         problem = Problem(target, student, learner, with_inputs(choice.design, target.inputs))
         steps = algorithm(problem)
-        names = check_names(observe, steps.informs, steps.fit is not None, student is not None)
+        names = check_names(observe, steps, student is not None)
         keys = jax.vmap(lambda seed: fold(root_key(key), seed))(np.asarray(numbers, np.uint32))
         show = sys.stderr.isatty() if progress is None else progress
         runs = run(problem, plan, names, keys, choice.seeds_at_once, show)

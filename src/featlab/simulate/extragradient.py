@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 from jax import Array
 
 from featlab.learners.steps import step_at
+from featlab.simulate.designs.choose import Demand, Sizes
 from featlab.simulate.losses import downhill, loss
 from featlab.simulate.networks import Network, moved
-from featlab.simulate.online import Fresh, draw
+from featlab.simulate.online import Fresh, draw, online_demand
 from featlab.simulate.online import init as online_init
 from featlab.simulate.problem import Algorithm, Problem, labels
 
@@ -58,3 +59,8 @@ def step(problem: Problem, state: State, fresh: Fresh, number: Array) -> tuple[S
 def extragradient(problem: Problem) -> Algorithm:
     """The algorithm for a problem whose learner is an `Extragradient`."""
     return Algorithm(partial(init, problem), partial(draw, problem), partial(step, problem), problem.design.block)
+
+
+def extragradient_demand(learner: Any, student: Any, target: Any, sizes: Sizes) -> Demand:
+    """A fresh batch for each step, and the norms of its samples."""
+    return replace(online_demand(learner, student, target, sizes), normed=True)

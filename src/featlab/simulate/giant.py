@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 from jax import Array
 
+from featlab.simulate.designs.choose import Demand, Sizes
 from featlab.simulate.losses import downhill
 from featlab.simulate.networks import Network, start_network
 from featlab.simulate.problem import Algorithm, Problem, label_noise, labels
@@ -58,3 +59,8 @@ def step(problem: Problem, state: State, fresh: Array, number: Array) -> tuple[S
 def giant_steps(problem: Problem) -> Algorithm:
     """The algorithm for a problem whose learner is a `GiantSteps`."""
     return Algorithm(partial(init, problem), partial(draw, problem), partial(step, problem), informs=True)
+
+
+def giant_demand(learner: Any, student: Any, target: Any, sizes: Sizes) -> Demand:
+    """A fresh batch of all samples for each step."""
+    return Demand(sizes.dim, sizes.known, student.width, sizes.batch, dtype=sizes.dtype)

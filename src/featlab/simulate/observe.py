@@ -7,7 +7,7 @@ it is averaged over fresh *fields* in dimension r + p, never over d-dimensional 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import permutations
 from typing import Any
 
@@ -16,11 +16,10 @@ import numpy as np
 from jax import Array
 
 from featlab.errors import InvalidParameter
-from featlab.results import QUANTITIES
 from featlab.simulate.designs.spiked import label_fields, seen_weights
 from featlab.simulate.linalg import lower_triangle, product
 from featlab.simulate.networks import output
-from featlab.simulate.problem import Problem, label_noise, labels
+from featlab.simulate.problem import Algorithm, Problem, label_noise, labels
 from featlab.simulate.random import named, normal
 
 RISK_SAMPLES = 8192
@@ -29,17 +28,37 @@ RISK_SAMPLES = 8192
 _WITH_RISK = ("risk_error", "ridge")
 # What a learner without a student has not.
 _OF_STUDENT = ("second_layer", "biases")
+# What can be said of any two-layer network or estimate of directions; other names of QUANTITIES belong to learners.
+COMMON = (
+    "overlap",
+    "gram",
+    "norm",
+    "cosine",
+    "subspace",
+    "risk",
+    "risk_error",
+    "ridge",
+    "gradient_cosine",
+    "weights",
+    "second_layer",
+    "biases",
+)
 DEFAULT = ("overlap", "norm", "cosine", "subspace", "risk")
 
 
-def check_names(names: Iterable[str], informs: bool, fits: bool = False, student: bool = True) -> tuple[str, ...]:
+def check_names(names: Iterable[str] | None, steps: Algorithm, student: bool = True) -> tuple[str, ...]:
     """The names in order, once each, "risk" followed by what comes with it; unknown ones are refused.
 
-    `informs`, `fits`: as the algorithm does; `student`: whether there is one.
+    None: the usual ones and those that this learner alone has. `student`: whether there is one.
     """
-    absent = (*_WITH_RISK, *(() if informs else ("gradient_cosine",)), *(() if student else _OF_STUDENT))
-    allowed = [name for name in QUANTITIES if name not in absent]
-    risk_names = ["risk", *_WITH_RISK] if fits else ["risk", "risk_error"]
+    absent = {*_WITH_RISK, *steps.absent, *(() if student else _OF_STUDENT)}
+    if not steps.informs:
+        absent.add("gradient_cosine")
+    own = [name for name in steps.measures if name not in COMMON]
+    allowed = [name for name in (*COMMON, *own) if name not in absent or name in own]
+    if names is None:
+        names = [name for name in (*DEFAULT, *own) if name in allowed]
+    risk_names = ["risk", *_WITH_RISK] if steps.fit is not None else ["risk", "risk_error"]
     chosen: list[str] = []
     for name in dict.fromkeys([names] if isinstance(names, str) else names):
         if name not in allowed:
@@ -48,9 +67,12 @@ def check_names(names: Iterable[str], informs: bool, fits: bool = False, student
     return tuple(chosen)
 
 
-def observe(problem: Problem, names: tuple[str, ...], network: Any, info: Any, key: Array) -> dict[str, Array]:
-    """The quantities of these names for one seed, of a `Network` or an `Estimate`."""
-    rank, weights = problem.target.rank, network.weights
+def observe(
+    problem: Problem, names: tuple[str, ...], measures: Mapping[str, Any], state: Any, info: Any, key: Array
+) -> dict[str, Array]:
+    """The quantities of these names for one seed: by the learner's own `measures`, else of the `Network` or `Estimate`
+    of its state."""
+    network, rank, weights = state.network, problem.target.rank, state.network.weights
     if problem.student is None:
         weights = aligned(weights, rank)
     quantities: dict[str, Callable[[], Array]] = {
@@ -64,9 +86,10 @@ def observe(problem: Problem, names: tuple[str, ...], network: Any, info: Any, k
         "second_layer": lambda: network.second,
         "biases": lambda: network.biases,
     }
-    result = {name: quantities[name]() for name in names if name in quantities}
+    result = {name: quantities[name]() for name in names if name in quantities and name not in measures}
+    result |= {name: measure(state, key) for name, measure in measures.items()}
     if "risk" in names:
-        result["risk"], result["risk_error"] = risk(problem, network, key)
+        result["risk"], result["risk_error"] = result["risk"] if "risk" in result else risk(problem, network, key)
     return result
 
 

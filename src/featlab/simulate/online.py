@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from featlab.learners.steps import step_at
+from featlab.simulate.designs.choose import Demand, Sizes
 from featlab.simulate.losses import downhill, loss
 from featlab.simulate.networks import Network, moved, start_network
 from featlab.simulate.problem import Algorithm, Problem, label_noise, labels
@@ -68,3 +69,8 @@ def step(problem: Problem, state: State, fresh: Fresh, number: Array) -> tuple[S
 def online_sgd(problem: Problem) -> Algorithm:
     """The algorithm for a problem whose learner is an `OnlineSgd`."""
     return Algorithm(partial(init, problem), partial(draw, problem), partial(step, problem), problem.design.block)
+
+
+def online_demand(learner: Any, student: Any, target: Any, sizes: Sizes) -> Demand:
+    """A fresh batch for each step."""
+    return Demand(sizes.dim, sizes.known, student.width, rows=learner.batch, dtype=sizes.dtype)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax.numpy as jnp
@@ -42,6 +43,9 @@ class Algorithm(NamedTuple):
         block: how many steps one `draw` serves.
         informs: whether Info is worth keeping at observed times (few, heavy steps).
         outcomes: if not empty, the State has an `outcome`, an index into these words, and a number of `iterations`.
+        measures: name -> (State, key -> its value), for quantities of `featlab.results` that only this learner has, or
+            that it measures in its own way; "risk" comes as (risk, its error).
+        absent: names of quantities that this learner does not have.
         fit: State, key -> "risk", "risk_error", "ridge" of a readout fitted at an observed time, in float64; or None.
     """
 
@@ -51,6 +55,8 @@ class Algorithm(NamedTuple):
     block: int = 1
     informs: bool = False
     outcomes: tuple[str, ...] = ()
+    measures: Mapping[str, Callable[[Any, Array], Any]] = MappingProxyType({})
+    absent: tuple[str, ...] = ()
     fit: Callable[[Any, Array], dict[str, Array]] | None = None
 
 

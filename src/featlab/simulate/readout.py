@@ -22,6 +22,7 @@ from jax import Array, lax
 
 from featlab.learners.readout import Readout
 from featlab.learners.students import TwoLayer
+from featlab.simulate.designs.choose import Demand, Sizes
 from featlab.simulate.designs.chunks import chunk_count, chunk_size, within
 from featlab.simulate.designs.spiked import label_fields, seen_weights
 from featlab.simulate.linalg import lower_triangle, product
@@ -195,3 +196,11 @@ def _whole(samples: Samples) -> tuple[Array, Array]:
     parts = lax.map(samples.visit, jnp.arange(samples.chunks))
     fields, outcome = jax.tree.map(lambda part: part.reshape(-1, *part.shape[2:])[: samples.total], parts)
     return fields, outcome
+
+
+def readout_demand(learner: Readout, student: TwoLayer, sizes: Sizes, first: Demand | None) -> Demand:
+    """That of its first layer (None: untrained), of which a kept batch is read once more, and the memory of the fit."""
+    if first is None:
+        first = Demand(sizes.dim, sizes.known, student.width, rows=1, dtype=sizes.dtype)
+    besides = readout_bytes(learner, student, sizes.dim, sizes.known, first.rows, sizes.dtype)
+    return replace(first, uses=first.uses + (learner.data == "same"), besides=besides)

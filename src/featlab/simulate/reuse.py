@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from featlab.learners.steps import step_at
+from featlab.simulate.designs.choose import Demand, Sizes
 from featlab.simulate.losses import downhill, loss
 from featlab.simulate.networks import Network, moved, start_network
 from featlab.simulate.problem import Algorithm, Problem, label_noise, labels
@@ -70,3 +71,8 @@ def _new_batch(problem: Problem, network: Network, key: Array) -> State:
     noise = label_noise(problem, named(key, "labels"), (design.rows,))
     rebased = replace(network, weights=design.rebase(network.weights))
     return State(rebased, batch, labels(problem, target_fields, noise))
+
+
+def reuse_demand(learner: Any, student: Any, target: Any, sizes: Sizes) -> Demand:
+    """A batch that is read again and again."""
+    return Demand(sizes.dim, sizes.known, student.width, sizes.batch, uses=learner.uses, dtype=sizes.dtype)

@@ -40,6 +40,12 @@ class Carry(NamedTuple):
     diverged: Array
 
 
+class Seen(NamedTuple):
+    """What of a state is looked at, unless its learner measures more."""
+
+    network: Any
+
+
 class Runs(NamedTuple):
     """What came out: arrays (seed, time, ...) by name, the step of divergence (-1: none), and whether it finished.
 
@@ -185,13 +191,16 @@ def look_fitted(problem: Problem, carry: Carry, keys: Array) -> dict[str, Array]
 @partial(jax.jit, static_argnames=("problem", "names"))
 def look(problem: Problem, names: tuple[str, ...], carry: Carry, keys: Array) -> dict[str, Array]:
     """The asked quantities of every seed; NaN for those that have diverged. One seed at a time, to bound memory."""
+    measures = {name: measure for name, measure in algorithm(problem).measures.items() if name in names}
 
     def one_seed(seed: tuple[Any, Any, Array, Array]) -> dict[str, Array]:
-        network, info, diverged, key = seed
-        values = observe(problem, names, network, info, named(key, "observe"))
+        state, info, diverged, key = seed
+        values = observe(problem, names, measures, state, info, named(key, "observe"))
         return jax.tree.map(lambda value: jnp.where(diverged < 0, value, jnp.nan), values)
 
-    return lax.map(one_seed, (carry.state.network, carry.info, carry.diverged, keys))
+    # The batch of a state stays out of the loop, which would copy it, unless a measure may ask for it.
+    state = carry.state if measures else Seen(carry.state.network)
+    return lax.map(one_seed, (state, carry.info, carry.diverged, keys))
 
 
 def _guarded(steps: Algorithm, carry: Carry, fresh: Any, number: Array) -> Carry:
@@ -199,7 +208,7 @@ def _guarded(steps: Algorithm, carry: Carry, fresh: Any, number: Array) -> Carry
     old = carry.state.network
     state, info = steps.step(carry.state, fresh, number)
     weights = state.network.weights
-    sound = (carry.diverged < 0) & (jnp.sum(weights**2) < weights.shape[0] * DIVERGED_NORM**2)
+    sound = (carry.diverged < 0) & (jnp.sum(weights**2) <= weights.shape[0] * DIVERGED_NORM**2)
     network = jax.tree.map(lambda new, before: jnp.where(sound, new, before), state.network, old)
     diverged = jnp.where(sound | (carry.diverged >= 0), carry.diverged, number + 1)
     return Carry(state._replace(network=network), info if steps.informs else None, diverged)

@@ -16,7 +16,6 @@ from featlab.learners.amp import BayesAmp
 from featlab.learners.checks import positive_integer
 from featlab.learners.readout import Readout
 from featlab.learners.schedule import schedule
-from featlab.learners.students import TwoLayer
 from featlab.results import ESTIMATE_START, QUANTITIES
 from featlab.targets import Isotropic, Target
 from featlab.targets import target as make_target
@@ -35,6 +34,8 @@ _PREDICTORS: dict[str, tuple[str, str]] = {
     "Readout": ("giant.readout", "predict_readout"),
     "BayesAmp": ("bayes.predictor", "predict_amp"),
 }
+# Those that say themselves which inputs they are for; the others are for isotropic ones.
+_OTHER_INPUTS: tuple[str, ...] = ()
 
 
 def predict(
@@ -44,7 +45,7 @@ def predict(
     dim: int,
     samples: int | None = None,
     times: Sequence[float] | None = None,
-    student: TwoLayer | None = None,
+    student: Any = None,
     start: xr.Dataset | None = None,
 ) -> xr.Dataset:
     """Predict the order parameters of a student that learns a target from Gaussian inputs, as d goes to infinity.
@@ -66,10 +67,12 @@ def predict(
     """
     of = target if isinstance(target, Target) else make_target(target)
     predictor = _predictor(learner)
-    if student is not None and isinstance(learner, BayesAmp):
-        raise InvalidParameter("student", student, "None: BayesAmp estimates the target's directions themselves")
-    network = TwoLayer() if student is None else student
-    if not isinstance(of.inputs, Isotropic):
+    kind, name = learner.student_kind, type(learner).__name__
+    if student is not None and (kind is None or not isinstance(student, kind)):
+        expected = f"None: {name} has none" if kind is None else f"a {kind.__name__}, which is what {name} trains"
+        raise InvalidParameter("student", student, expected)
+    network = kind() if student is None and kind is not None else student
+    if not isinstance(of.inputs, Isotropic) and name not in _OTHER_INPUTS:
         raise NoPrediction(f"inputs {of.inputs!r}: predictions are for isotropic inputs; simulate it instead")
     if positive_integer("dim", dim) < of.rank:
         raise InvalidParameter("dim", dim, f"at least {of.rank}, the number of the target's directions")
@@ -154,7 +157,7 @@ def _provenance(question: Question, answers: Mapping[int | None, Prediction]) ->
         "target": question.target.text,
         "noise": question.target.noise,
         "learner": repr(question.learner),
-        "student": "none" if isinstance(question.learner, BayesAmp) else repr(question.student),
+        "student": "none" if question.student is None else repr(question.student),
         "dim": question.dim,
         "samples": -1 if question.samples is None else question.samples,
         "featlab": featlab.__version__,

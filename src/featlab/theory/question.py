@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from featlab.errors import FeatlabError
 from featlab.gaussian.hermite import Floats
-from featlab.learners.students import TwoLayer
 from featlab.targets import Target
 
 
@@ -36,7 +35,7 @@ class Question:
 
     target: Target
     learner: Any
-    student: TwoLayer
+    student: Any
     dim: int
     samples: int | None
     steps: NDArray[np.int64]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from featlab.errors import FeatlabError, InvalidParameter
+from featlab.learners.checks import positive_integer
 from featlab.simulate.designs.dense import Dense, Streamed
 from featlab.simulate.designs.dice import Dice
 from featlab.simulate.designs.protocol import Design
@@ -36,6 +37,20 @@ class DoesNotFit(FeatlabError):
             f"one seed on the design {kind!r} needs {needed:,} bytes, {available:,} are available; take "
             "design='virtual' or 'streamed' where the learner allows it, fewer samples, or a narrower student"
         )
+
+
+class Sizes(NamedTuple):
+    """The sizes of a run: the dimension d, the known axes of the frame, the `samples` asked for, the dtype."""
+
+    dim: int
+    known: int
+    samples: int | None
+    dtype: Any
+
+    @property
+    def batch(self) -> int:
+        """`samples`, for a learner that must have them: those of its batch."""
+        return positive_integer("samples", self.samples)
 
 
 @dataclass(frozen=True)
