@@ -1,0 +1,1 @@
+"""How fast the learners of the literature run, one file a family: `rows(small)` gives the lines of a table."""
