@@ -17,6 +17,7 @@ _PUBLIC = {
     "target": "targets",
     "Isotropic": "targets",
     "Spiked": "targets",
+    "SpikeLaw": "targets",
     "catalogue": "targets",
     "analyse": "analysis",
     "Analysis": "analysis",

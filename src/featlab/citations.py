@@ -117,6 +117,19 @@ _PAPERS = (
         "2205.01445",
     ),
     Citation(
+        "ba2023",
+        "Ba, Erdogdu, Suzuki, Wang, Wu",
+        2023,
+        "Learning in the presence of low-dimensional structure: a spiked random matrix perspective",
+    ),
+    Citation(
+        "donhauser2021",
+        "Donhauser, Wu, Yang",
+        2021,
+        "How rotational invariance of common kernels prevents generalization in high dimensions",
+        "2104.04244",
+    ),
+    Citation(
         "bietti2022",
         "Bietti, Bruna, Sanford, Song",
         2022,

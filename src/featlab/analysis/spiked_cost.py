@@ -10,6 +10,7 @@ With theta = d^g2, <mu, beta> = d^-g1, k the information exponent and p the degr
 from __future__ import annotations
 
 from featlab.errors import InvalidParameter
+from featlab.targets.inputs import checked_exponents
 
 
 def start_exponent(overlap_exponent: float, strength_exponent: float) -> float:
@@ -39,12 +40,3 @@ def normalised_flow_exponent(overlap_exponent: float, strength_exponent: float, 
     if information_exponent < 1:
         raise InvalidParameter("information_exponent", information_exponent, "a whole number, at least 1")
     return 1 + 2 * (information_exponent - 1) * start_exponent(overlap_exponent, strength_exponent)
-
-
-def checked_exponents(overlap_exponent: float, strength_exponent: float) -> tuple[float, float]:
-    """(g1, g2), if they lie where the theorems are stated: g1 in [0, 1/2] and g2 in [0, 1]."""
-    if not 0 <= overlap_exponent <= 0.5:
-        raise InvalidParameter("overlap_exponent", overlap_exponent, "g1 from 0 to 1/2, in <mu, beta> = d^-g1")
-    if not 0 <= strength_exponent <= 1:
-        raise InvalidParameter("strength_exponent", strength_exponent, "g2 from 0 to 1, in theta = d^g2")
-    return float(overlap_exponent), float(strength_exponent)

@@ -50,7 +50,7 @@ def simulate(
     """Simulate a student that learns a target from Gaussian inputs at a finite dimension, exactly in law.
 
     Args:
-        target: a `Target`, or its text.
+        target: a `Target`, or its text. A law of its inputs in d (`SpikeLaw`) is taken at `dim`.
         learner: `OnlineSgd`, `Extragradient`, `GiantSteps`, `ReusedBatch`; a `Readout` after one of them; or
             `RandomFeatures`. The risk of the last two is that of the fitted network, and `ridge` says what it took.
             Or `BayesAmp`, which has no student: its estimate of the directions is in the place of the weights, row k
@@ -79,10 +79,10 @@ def simulate(
     Raises:
         InvalidParameter: for a value out of range. DoesNotFit: for a run too large for the memory.
     """
-    target = target if isinstance(target, Target) else make_target(target)
+    target = (target if isinstance(target, Target) else make_target(target)).at(positive_integer("dim", dim))
     check_learner(learner)
     student = checked_student(learner, student, target)
-    if positive_integer("dim", dim) < target.rank:
+    if dim < target.rank:
         raise InvalidParameter("dim", dim, f"at least {target.rank}, the number of the target's directions")
     if dtype not in _DTYPES:
         raise InvalidParameter("dtype", dtype, "'float32' or 'float64'")

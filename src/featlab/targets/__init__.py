@@ -10,6 +10,7 @@ from featlab.lazy import public_names
 _PUBLIC = {
     "Isotropic": "inputs",
     "Spiked": "inputs",
+    "SpikeLaw": "inputs",
     "Kink": "kinks",
     "Target": "model",
     "target": "build",

@@ -19,7 +19,7 @@ from featlab.targets.admissible import check_defined, check_not_constant, check_
 from featlab.targets.canonical import canonical, free_names
 from featlab.targets.evaluate import Floats, gradient_at, value_at
 from featlab.targets.from_sympy import literal_of
-from featlab.targets.inputs import Inputs, Isotropic, Spiked
+from featlab.targets.inputs import Inputs, Spiked, SpikeLaw
 from featlab.targets.kinks import kinks_of, surfaces
 from featlab.targets.language import parse
 from featlab.targets.latex import latex_of
@@ -79,9 +79,11 @@ def rebuild(source: Any, noise: float, inputs: Inputs) -> Target:
 
 
 def _with_inputs(source: Target, inputs: Inputs) -> Target:
-    if not isinstance(inputs, Isotropic | Spiked):
-        raise InvalidParameter("inputs", inputs, "Isotropic() or Spiked(strength, overlaps)")
-    if isinstance(inputs, Spiked) and len(inputs.overlaps) != source.rank:
+    if not isinstance(inputs, Inputs):
+        expected = "Isotropic(), Spiked(strength, overlaps) or SpikeLaw(strength_exponent, overlap_exponents)"
+        raise InvalidParameter("inputs", inputs, expected)
+    overlaps = {Spiked: "overlaps", SpikeLaw: "overlap_exponents"}.get(type(inputs))
+    if overlaps is not None and len(getattr(inputs, overlaps)) != source.rank:
         raise InvalidParameter("inputs", inputs, f"one overlap for each of the target's {source.rank} directions")
     return replace(source, inputs=inputs)
 

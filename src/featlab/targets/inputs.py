@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite, sqrt
+from numbers import Integral, Real
 
 from featlab.errors import InvalidParameter
 
@@ -46,4 +47,72 @@ class Spiked:
         return (*self.overlaps, sqrt(rest)) if rest > 1e-12 else self.overlaps
 
 
-Inputs = Isotropic | Spiked
+@dataclass(frozen=True)
+class SpikeLaw:
+    """A spike that grows with the dimension: theta = c2 d^g2 and <mu, w*_k> = c1 d^-g1 (Mousavi-Hosseini et al. 2023),
+    so that one target serves every d.
+
+    g1 = 0 with c1 = 1 is perfect alignment, mu = w* (Ba et al. 2023); g1 = 1/2 is as for independent directions.
+
+    Attributes:
+        strength_exponent: g2, from 0 to 1.
+        overlap_exponents: g1, from 0 to 1/2, for each direction of the target.
+        strength_scale: c2 > 0.
+        overlap_scale: c1, not above 1; below it where several directions share the spike.
+    """
+
+    strength_exponent: float
+    overlap_exponents: tuple[float, ...]
+    strength_scale: float
+    overlap_scale: float
+
+    def __init__(
+        self,
+        strength_exponent: float,
+        overlap_exponents: Sequence[float] | float = 0.0,
+        *,
+        strength_scale: float = 1.0,
+        overlap_scale: float = 1.0,
+    ) -> None:
+        given = (overlap_exponents,) if isinstance(overlap_exponents, Real) else tuple(overlap_exponents)
+        if not given:
+            raise InvalidParameter("overlap_exponents", overlap_exponents, "one exponent for each direction")
+        pairs = [checked_exponents(exponent, strength_exponent) for exponent in given]
+        if not _number(strength_scale) or strength_scale <= 0:
+            raise InvalidParameter("strength_scale", strength_scale, "a number c2 > 0, in theta = c2 d^g2")
+        if not _number(overlap_scale) or not 0 < overlap_scale <= 1:
+            raise InvalidParameter("overlap_scale", overlap_scale, "a number 0 < c1 <= 1, in <mu, w*_k> = c1 d^-g1")
+        object.__setattr__(self, "strength_exponent", pairs[0][1])
+        object.__setattr__(self, "overlap_exponents", tuple(g1 for g1, _ in pairs))
+        object.__setattr__(self, "strength_scale", float(strength_scale))
+        object.__setattr__(self, "overlap_scale", float(overlap_scale))
+
+    def at(self, dim: int) -> Spiked:
+        """The inputs at dimension d.
+
+        Raises:
+            InvalidParameter: if mu would have to be longer than 1: several directions of overlap d^0, say.
+        """
+        if isinstance(dim, bool) or not isinstance(dim, Integral) or dim < 1:
+            raise InvalidParameter("dim", dim, "a whole number, at least 1")
+        overlaps = tuple(self.overlap_scale * float(dim) ** -g1 for g1 in self.overlap_exponents)
+        if sum(m * m for m in overlaps) > 1 + 1e-12:
+            expected = f"overlaps whose squares sum to at most 1: at d = {dim} they are {overlaps}; lower overlap_scale"
+            raise InvalidParameter("inputs", self, expected)
+        return Spiked(self.strength_scale * float(dim) ** self.strength_exponent, overlaps)
+
+
+def checked_exponents(overlap_exponent: float, strength_exponent: float) -> tuple[float, float]:
+    """(g1, g2), if they lie where the theorems are stated: g1 in [0, 1/2] and g2 in [0, 1]."""
+    if not _number(overlap_exponent) or not 0 <= overlap_exponent <= 0.5:
+        raise InvalidParameter("overlap_exponent", overlap_exponent, "g1 from 0 to 1/2, in <mu, beta> = d^-g1")
+    if not _number(strength_exponent) or not 0 <= strength_exponent <= 1:
+        raise InvalidParameter("strength_exponent", strength_exponent, "g2 from 0 to 1, in theta = d^g2")
+    return float(overlap_exponent), float(strength_exponent)
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+
+
+Inputs = Isotropic | Spiked | SpikeLaw

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,7 @@ import sympy
 from featlab.errors import InvalidParameter
 from featlab.targets.evaluate import Floats, value_at, values_jax
 from featlab.targets.from_sympy import native
-from featlab.targets.inputs import Inputs, Isotropic
+from featlab.targets.inputs import Inputs, Isotropic, SpikeLaw
 from featlab.targets.kinks import Kink
 
 
@@ -35,7 +35,7 @@ class Target:
         directions: (rank, len(typed_variables)), orthonormal rows: the target's directions in the variables typed.
         remarks: sentences for the user on what was reduced.
         latex: the link in LaTeX.
-        inputs: the law of the inputs.
+        inputs: the law of the inputs, or how it depends on d.
     """
 
     text: str
@@ -83,6 +83,10 @@ class Target:
             return values_jax(self.tree, {name: fields[..., index] for index, name in enumerate(self.names)})
         assert self.jax_function is not None
         return self.jax_function(fields)
+
+    def at(self, dim: int) -> Target:
+        """The target at this dimension: a law of the inputs in d becomes the inputs themselves."""
+        return replace(self, inputs=self.inputs.at(dim)) if isinstance(self.inputs, SpikeLaw) else self
 
     def _checked(self, fields: Any) -> Any:
         if not fields.shape or fields.shape[-1] != self.rank + self.hidden:

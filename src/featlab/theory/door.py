@@ -65,7 +65,7 @@ def predict(
         NoPrediction: no theory here answers it; the message says which part, and what could be asked instead.
         InvalidParameter: a value out of range.
     """
-    of = target if isinstance(target, Target) else make_target(target)
+    of = (target if isinstance(target, Target) else make_target(target)).at(positive_integer("dim", dim))
     predictor = _predictor(learner)
     kind, name = learner.student_kind, type(learner).__name__
     if student is not None and (kind is None or not isinstance(student, kind)):
@@ -74,7 +74,7 @@ def predict(
     network = kind() if student is None and kind is not None else student
     if not isinstance(of.inputs, Isotropic) and name not in _OTHER_INPUTS:
         raise NoPrediction(f"inputs {of.inputs!r}: predictions are for isotropic inputs; simulate it instead")
-    if positive_integer("dim", dim) < of.rank:
+    if dim < of.rank:
         raise InvalidParameter("dim", dim, f"at least {of.rank}, the number of the target's directions")
     plan = schedule(learner, int(dim), samples, times)
     question = Question(of, learner, network, int(dim), samples, np.array(plan.steps, dtype=np.int64))
