@@ -127,6 +127,7 @@ def test_rebasing_keeps_every_product():
 def test_auto_takes_the_least_work_that_fits():
     large = Demand(dim=10**9, known=1, width=1, rows=1)
     assert choose(large).kind == "virtual"
+    assert choose(Demand(dim=50, known=1, width=1, rows=9, stored=True)).kind == "dense"
     assert choose(Demand(dim=3, known=1, width=2, rows=5, uses=2)).kind == "dense"
     crowded = Demand(dim=20_000, known=1, width=8, rows=30, uses=40)  # more questions than rows: no frame for it
     assert choose(crowded).kind == "dense"
@@ -151,6 +152,7 @@ def test_what_does_not_fit_is_refused_with_its_size():
         (Demand(dim=60, known=2, width=2, rows=1), "dice", "samples"),
         (Demand(dim=60, known=2, width=2, rows=9, normed=True), "dice", "design"),
         (Demand(dim=60, known=2, width=2, rows=9), "sparse", "design"),
+        (Demand(dim=60, known=2, width=2, rows=9, stored=True), "virtual", "design"),
     ],
 )
 def test_a_design_that_cannot_serve_says_so(demand, kind, name):

@@ -63,6 +63,7 @@ class Demand:
         normed: whether |x|^2 is asked for.
         besides: bytes that the run needs besides its design, once for all seeds.
         per_seed: bytes that each seed needs besides its design.
+        stored: whether the matrix X itself is asked for, and not only its products: then it must be dense.
     """
 
     dim: int
@@ -74,6 +75,7 @@ class Demand:
     dtype: Any = np.float32
     besides: int = 0
     per_seed: int = 0
+    stored: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,8 @@ def choose(demand: Demand, kind: str = "auto", memory: int | None = None) -> Cho
     """
     if kind not in KINDS:
         raise InvalidParameter("design", kind, "one of " + ", ".join(map(repr, KINDS)))
+    if demand.stored and kind not in ("auto", "dense"):
+        raise InvalidParameter("design", kind, "'dense': this learner asks for the inputs X, not only for products")
     available = (available_bytes() if memory is None else memory) - demand.besides
     possible = _possible(demand) if kind == "auto" else [(kind, _MAKERS[kind](demand))]
     fitting = [pair for pair in possible if pair[1].bytes_per_seed() + demand.per_seed <= available]
@@ -116,6 +120,8 @@ def available_bytes() -> int:
 
 def _possible(demand: Demand) -> list[tuple[str, Design]]:
     """The designs that can serve, the one with the least work first and the one with the least memory last."""
+    if demand.stored:
+        return [("dense", _MAKERS["dense"](demand))]
     found: list[tuple[str, Design]] = []
     asked = demand.uses * demand.width
     # A question to a reused virtual batch reads its coordinates once and the earlier questions three times; to a stored
