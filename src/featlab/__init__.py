@@ -18,6 +18,7 @@ _PUBLIC = {
     "Isotropic": "targets",
     "Spiked": "targets",
     "SpikeLaw": "targets",
+    "Hypercube": "targets",
     "catalogue": "targets",
     "analyse": "analysis",
     "Analysis": "analysis",

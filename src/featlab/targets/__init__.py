@@ -11,6 +11,7 @@ _PUBLIC = {
     "Isotropic": "inputs",
     "Spiked": "inputs",
     "SpikeLaw": "inputs",
+    "Hypercube": "inputs",
     "Kink": "kinks",
     "Target": "model",
     "target": "build",

@@ -19,7 +19,7 @@ from featlab.targets.admissible import check_defined, check_not_constant, check_
 from featlab.targets.canonical import canonical, free_names
 from featlab.targets.evaluate import Floats, gradient_at, value_at
 from featlab.targets.from_sympy import literal_of
-from featlab.targets.inputs import Inputs, Spiked, SpikeLaw
+from featlab.targets.inputs import Hypercube, Inputs, Spiked, SpikeLaw
 from featlab.targets.kinks import kinks_of, surfaces
 from featlab.targets.language import parse
 from featlab.targets.latex import latex_of
@@ -80,11 +80,14 @@ def rebuild(source: Any, noise: float, inputs: Inputs) -> Target:
 
 def _with_inputs(source: Target, inputs: Inputs) -> Target:
     if not isinstance(inputs, Inputs):
-        expected = "Isotropic(), Spiked(strength, overlaps) or SpikeLaw(strength_exponent, overlap_exponents)"
+        expected = "Isotropic(), Spiked(strength, overlaps), SpikeLaw(strength_exponent, ..) or Hypercube(anisotropy)"
         raise InvalidParameter("inputs", inputs, expected)
     overlaps = {Spiked: "overlaps", SpikeLaw: "overlap_exponents"}.get(type(inputs))
     if overlaps is not None and len(getattr(inputs, overlaps)) != source.rank:
         raise InvalidParameter("inputs", inputs, f"one overlap for each of the target's {source.rank} directions")
+    if isinstance(inputs, Hypercube) and np.any(np.abs(source.directions).max(axis=1) < 1):
+        expected = f"Gaussian ones for {source.text}, whose directions mix the coordinates: no function of signs h_k"
+        raise InvalidParameter("inputs", inputs, expected)
     return replace(source, inputs=inputs)
 
 

@@ -74,7 +74,7 @@ class SpikeLaw:
         strength_scale: float = 1.0,
         overlap_scale: float = 1.0,
     ) -> None:
-        given = (overlap_exponents,) if isinstance(overlap_exponents, Real) else tuple(overlap_exponents)
+        given = tuple(overlap_exponents) if isinstance(overlap_exponents, Sequence) else (overlap_exponents,)
         if not given:
             raise InvalidParameter("overlap_exponents", overlap_exponents, "one exponent for each direction")
         pairs = [checked_exponents(exponent, strength_exponent) for exponent in given]
@@ -102,6 +102,30 @@ class SpikeLaw:
         return Spiked(self.strength_scale * float(dim) ** self.strength_exponent, overlaps)
 
 
+@dataclass(frozen=True)
+class Hypercube:
+    """x = A z with z uniform on {+-1/sqrt d}^d: the inputs of sparse parities (Suzuki et al. 2023; with A not the
+    identity, Nitanda et al. 2024).
+
+    The fields are the signs h_k = sqrt(d) z_k of the first r coordinates, so sign(h1*h2*..*hr) is the r-parity. A is
+    diagonal: d^(alpha/2) on those r coordinates, 1 on all others, and |x|^2 = 1 + r (d^alpha - 1)/d stays of order 1.
+    These inputs are not rotation invariant and the fields not Gaussian: Hermite exponents do not apply.
+
+    Attributes:
+        anisotropy: alpha, from 0 (isotropic) to 1.
+    """
+
+    anisotropy: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not _number(self.anisotropy) or not 0 <= self.anisotropy <= 1:
+            raise InvalidParameter("anisotropy", self.anisotropy, "alpha from 0 to 1, in x_k = d^(alpha/2) z_k")
+
+    def support_scale(self, dim: int) -> float:
+        """By how much the coordinates of the support are larger than the others: d^(alpha/2)."""
+        return float(dim) ** (self.anisotropy / 2)
+
+
 def checked_exponents(overlap_exponent: float, strength_exponent: float) -> tuple[float, float]:
     """(g1, g2), if they lie where the theorems are stated: g1 in [0, 1/2] and g2 in [0, 1]."""
     if not _number(overlap_exponent) or not 0 <= overlap_exponent <= 0.5:
@@ -111,8 +135,17 @@ def checked_exponents(overlap_exponent: float, strength_exponent: float) -> tupl
     return float(overlap_exponent), float(strength_exponent)
 
 
+def spike_in_words(strength_exponent: float | None, overlap_exponents: Sequence[float] | float | None) -> SpikeLaw | None:
+    """The law that a command line or a study file names by `spike` (g2) and `alignment` (g1; 0 unless given)."""
+    if strength_exponent is not None:
+        return SpikeLaw(strength_exponent, 0.0 if overlap_exponents is None else overlap_exponents)
+    if overlap_exponents is not None:
+        raise InvalidParameter("alignment", overlap_exponents, "to stand beside a spike, with which it is the alignment")
+    return None
+
+
 def _number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
 
 
-Inputs = Isotropic | Spiked | SpikeLaw
+Inputs = Isotropic | Spiked | SpikeLaw | Hypercube
