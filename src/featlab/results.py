@@ -16,10 +16,14 @@ QUANTITIES: dict[str, tuple[tuple[str, ...], str]] = {
     "risk": ((), "E[(y - f)^2] on fresh samples, label noise included"),
     "risk_error": ((), "standard error of the risk, from its finite number of fresh fields"),
     "ridge": ((), "lambda of the fitted second layer"),
+    "step_size": ((), "gamma of the step that was taken; NaN before it"),
     "gradient_cosine": (("neuron", "direction"), "cosine of the last gradient of each neuron with each direction"),
     "weights": (("neuron", "axis"), "W in the coordinates of the design"),
     "second_layer": (("neuron",), "a, which is never trained"),
     "biases": (("neuron",), "b, which are never trained"),
+    "field_correlation": (("neuron", "direction"), "correlation of <w_i, x> with the target's field, fresh inputs"),
+    "spike_overlap": (("neuron",), "<w_i, mu>, mu the direction of the inputs' spike"),
+    "train_loss": (("neuron",), "loss of each neuron by itself on the batch"),
 }
 # What a prediction needs to know of a student at its start; and of an estimate that has no second layer.
 START = ("overlap", "gram", "second_layer", "biases")

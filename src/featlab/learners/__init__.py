@@ -13,10 +13,13 @@ _PUBLIC = {
     "OnlineSgd": "online",
     "Extragradient": "online",
     "GiantSteps": "giant",
+    "PreprocessedStep": "first_step",
     "ReusedBatch": "reuse",
     "Readout": "readout",
     "RandomFeatures": "readout",
     "BayesAmp": "amp",
+    "SphericalFlow": "flows",
+    "NormalisedFlow": "flows",
 }
 
 __all__ = list(_PUBLIC)

@@ -14,6 +14,8 @@ from typing import Any
 
 from featlab.errors import InvalidParameter
 from featlab.learners.amp import BayesAmp
+from featlab.learners.first_step import PreprocessedStep
+from featlab.learners.flows import NormalisedFlow, SphericalFlow
 from featlab.learners.giant import GiantSteps
 from featlab.learners.online import Extragradient, OnlineSgd
 from featlab.learners.readout import Readout
@@ -25,8 +27,11 @@ LEARNERS: dict[str, Any] = {
     "online-sgd": OnlineSgd,
     "extragradient": Extragradient,
     "giant-steps": GiantSteps,
+    "preprocessed-step": PreprocessedStep,
     "reused-batch": ReusedBatch,
     "bayes-amp": BayesAmp,
+    "spherical-flow": SphericalFlow,
+    "normalised-flow": NormalisedFlow,
 }
 RANDOM_FEATURES = "random-features"
 READOUT_OPTIONS = ("readout", "ridge")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from featlab.errors import InvalidParameter
 from featlab.learners.amp import BayesAmp
+from featlab.learners.first_step import PreprocessedStep
+from featlab.learners.flows import NormalisedFlow, SphericalFlow
 from featlab.learners.giant import GiantSteps
 from featlab.learners.online import Extragradient, OnlineSgd
 from featlab.learners.readout import Readout
@@ -15,6 +17,8 @@ from featlab.learners.reuse import ReusedBatch
 from featlab.simulate.amp import amp_demand, bayes_amp, check_amp
 from featlab.simulate.designs.choose import Demand, Sizes
 from featlab.simulate.extragradient import extragradient, extragradient_demand
+from featlab.simulate.first_step import check_preprocessed, preprocessed_demand, preprocessed_step
+from featlab.simulate.flows import check_flow, flow, flow_demand
 from featlab.simulate.giant import giant_demand, giant_steps
 from featlab.simulate.online import online_demand, online_sgd
 from featlab.simulate.problem import Algorithm, Problem
@@ -43,8 +47,11 @@ ENTRIES: dict[type, Entry] = {
     OnlineSgd: Entry(online_sgd, online_demand),
     Extragradient: Entry(extragradient, extragradient_demand),
     GiantSteps: Entry(giant_steps, giant_demand),
+    PreprocessedStep: Entry(preprocessed_step, preprocessed_demand, check_preprocessed),
     ReusedBatch: Entry(reused_batch, reuse_demand),
     BayesAmp: Entry(bayes_amp, amp_demand, check_amp),
+    SphericalFlow: Entry(flow, flow_demand, check_flow),
+    NormalisedFlow: Entry(flow, flow_demand, check_flow),
 }
 
 

@@ -102,7 +102,7 @@ def fresh_samples(problem: Problem, network: Network, key: Array, count: int, ad
         noise = label_noise(problem, fold(named(key, "labels"), index), (size,))
         if not additive_noise:
             noise = noise.at[:, problem.target.hidden :].set(0)
-        target_fields = label_fields(design, coordinates[:, : design.known])
+        target_fields = label_fields(design, coordinates[:, : design.known])[:, : problem.target.rank]
         return product(coordinates, root.T), labels(problem, target_fields, noise)
 
     return Samples(visit, size, count)
@@ -135,6 +135,11 @@ def ridge_fit(problem: Problem, network: Network, samples: Samples) -> Fit:
 def measured_risk(problem: Problem, network: Network, fitted: Fit, key: Array) -> tuple[Array, Array]:
     """E[(y - f)^2] on fresh samples, and its standard error. The additive label noise enters exactly."""
     samples = fresh_samples(problem, network, key, problem.learner.test_samples, additive_noise=False)
+    return risk_on(problem, network, fitted, samples)
+
+
+def risk_on(problem: Problem, network: Network, fitted: Fit, samples: Samples) -> tuple[Array, Array]:
+    """E[(y - f)^2] over samples that come without additive label noise, which is added, and its standard error."""
 
     def squares(index: Array) -> Array:
         features, outcome = _rows(problem, network, samples, index)

@@ -1,0 +1,91 @@
+"""One gradient step on labels without their linear part, then a second layer. A description only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from featlab.errors import InvalidParameter
+from featlab.learners.checks import one_of, positive_integer, positive_number
+from featlab.learners.readout import LEAVE_ONE_OUT, Readout
+from featlab.learners.steps import StepLaw, check_step
+from featlab.learners.students import TwoLayer
+
+if TYPE_CHECKING:
+    from featlab.targets import Target
+
+# The root mean square norm of a row after the step, where nothing else is said: biases are N(0, 1), and so are fields
+# of norm 1; features should bend at places where there are samples.
+DEFAULT_NORM = 1.5
+
+
+@dataclass(frozen=True)
+class PreprocessedStep:
+    """Algorithm 1 of Damian, Lee, Soltanolkotabi 2022 (arXiv:2206.15144), on one batch of n samples:
+
+        alpha = mean(y),   beta = mean(y x),   r = y - alpha - <beta, x>,
+        w_i <- gamma mean(r a_i sigma'(<w_i, x> + b_i) x),   b_i <- N(0, 1),   a <- ridge regression of r,
+        f(x) = alpha + <beta, x> + sum_i a_i sigma(<w_i, x> + b_i) / sqrt(p).
+
+    The step forgets the old weights: the paper's weight decay 1/eta_1 cancels them. Its gradient is that at an output
+    of zero, which the paper gets from a paired student; here every student has it. In the paper's convention (sums
+    without 1/p, loss (f - y)^2 without 1/2) gamma = 2 eta_1, with eta_1 ~ sqrt(d). The paper trains a by gradient
+    descent with weight decay lambda until it stands still; what it then stands at is ridge regression.
+
+    Time 0 is before the step: ridge regression on the same labels with random features, which learned nothing.
+
+    Attributes:
+        step_size: gamma, a number or a law such as StepLaw(2, -0.5) for 2 sqrt(d); None, it is set by `norm`.
+        norm: the root mean square norm of the rows after the step; None, 1.5 unless `step_size` is given.
+        samples: None, the second layer is fitted to the same batch; N, to N fresh samples.
+        ridge, test_samples: as in `Readout`.
+        transfer: another target in the same directions (h1 is the first of them, and so on), as text or `Target`, whose
+            N fresh samples the second layer is fitted to, and whose risk is measured. Then f has no alpha and beta,
+            which belong to the first target: another beta would cost N ~ d samples, where the features need none.
+    """
+
+    clock: ClassVar[str] = "steps"
+    student_kind: ClassVar[type] = TwoLayer
+    steps: ClassVar[int] = 1
+
+    step_size: float | StepLaw | None = None
+    norm: float | None = None
+    samples: int | None = None
+    ridge: float | str = LEAVE_ONE_OUT
+    transfer: str | Target | None = None
+    test_samples: int = Readout.test_samples
+
+    def __post_init__(self) -> None:
+        if self.step_size is not None:
+            check_step("step_size", self.step_size)
+            if self.norm is not None:
+                raise InvalidParameter("norm", self.norm, "None beside a step_size, which sets the norm by itself")
+        if self.norm is not None:
+            positive_number("norm", self.norm)
+        if self.samples is not None and positive_integer("samples", self.samples) < 2:
+            raise InvalidParameter("samples", self.samples, "at least 2, so that one can be left out")
+        if self.transfer is not None and self.samples is None:
+            raise InvalidParameter("transfer", self.transfer, "to stand beside samples=N, those of the other target")
+        if isinstance(self.ridge, str):
+            one_of("ridge", self.ridge, (LEAVE_ONE_OUT,))
+        else:
+            positive_number("ridge", self.ridge)
+        if positive_integer("test_samples", self.test_samples) < 2:
+            raise InvalidParameter("test_samples", self.test_samples, "at least 2, to know the error of the risk")
+
+    @property
+    def data(self) -> str:
+        """Which samples the second layer is fitted to, in the words of `Readout`."""
+        return "same" if self.samples is None else "fresh"
+
+    @property
+    def wanted_norm(self) -> float:
+        """The root mean square norm of the rows that is asked for where no step size is."""
+        return DEFAULT_NORM if self.norm is None else self.norm
+
+    @property
+    def transfer_target(self) -> Target | None:
+        """The other target, if there is one."""
+        from featlab.targets import Target, target
+
+        return target(self.transfer) if isinstance(self.transfer, str) else self.transfer
