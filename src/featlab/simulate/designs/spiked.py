@@ -15,9 +15,10 @@ from typing import Any
 import jax.numpy as jnp
 from jax import Array
 
+from featlab.simulate.designs.hypercube import on_hypercube
 from featlab.simulate.designs.protocol import Rule
 from featlab.simulate.linalg import product
-from featlab.targets.inputs import Inputs, Spiked
+from featlab.targets.inputs import Hypercube, Inputs, Spiked
 
 
 @dataclass(frozen=True)
@@ -107,9 +108,11 @@ class SpikedDesign:
 
     def stretched(self, rows: Array) -> Array:
         """rows S^{1/2}."""
-        known = rows[:, : self.known]
-        change = (self.inputs.strength + 1) ** 0.5 - 1
-        return rows.at[:, : self.known].add(change * self._along(known)[:, None] * self._spike())
+        return self._scaled(rows, (self.inputs.strength + 1) ** 0.5)
+
+    def shrunk(self, rows: Array) -> Array:
+        """rows S^{-1/2}."""
+        return self._scaled(rows, (self.inputs.strength + 1) ** -0.5)
 
     def label_fields(self, coordinates: Array) -> Array:
         """h = C^{-1/2} (S^{1/2} z) on the target's directions, for z on the known axes (n, known)."""
@@ -120,6 +123,11 @@ class SpikedDesign:
             return fields
         shrink = (1 + self.inputs.strength * square) ** -0.5 - 1
         return fields + (shrink / square) * product(fields, overlaps[:, None]) * overlaps
+
+    def _scaled(self, rows: Array, factor: float) -> Array:
+        """Rows whose part along mu is multiplied by that factor."""
+        along = self._along(rows[:, : self.known])[:, None] * self._spike()
+        return rows.at[:, : self.known].add((factor - 1) * along)
 
     def _spike(self) -> Array:
         return jnp.asarray(self.inputs.spike, self.dtype)
@@ -135,12 +143,19 @@ def known_axes(inputs: Inputs, rank: int) -> int:
 
 def with_inputs(design: Any, inputs: Inputs) -> Any:
     """The design for inputs of this law, from one over standard normal z."""
+    if isinstance(inputs, Hypercube):
+        return on_hypercube(design, inputs)
     return SpikedDesign(design, inputs) if isinstance(inputs, Spiked) else design
 
 
 def seen_weights(design: Any, weights: Array) -> Array:
     """The weights by which standard normal coordinates in the frame give the fields: <w, x> = <seen(w), z>."""
     return design.stretched(weights) if isinstance(design, SpikedDesign) else weights
+
+
+def weights_seen_as(design: Any, rows: Array) -> Array:
+    """The weights w with seen(w) = these rows, the inverse of `seen_weights`."""
+    return design.shrunk(rows) if isinstance(design, SpikedDesign) else rows
 
 
 def label_fields(design: Any, coordinates: Array) -> Array:

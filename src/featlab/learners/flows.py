@@ -1,0 +1,104 @@
+"""Gradient flows of single neurons on one batch, in steps of a given arc: on the sphere, and normalised.
+
+Descriptions only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import pi
+from typing import ClassVar
+
+from featlab.errors import InvalidParameter
+from featlab.learners.checks import one_of, positive_integer, positive_number
+from featlab.learners.steps import LOSSES
+from featlab.learners.students import TwoLayer
+
+COVARIANCES = ("empirical", "known")
+
+
+@dataclass(frozen=True)
+class SphericalFlow:
+    """Gradient flow of a neuron f(x) = a sigma(<w, x> + b) on the sphere |w| = norm, on one batch of n samples:
+
+        dw = -(I - w w^T / norm^2) grad_w R dt,   R = (1/n) sum_j (y_j - f(x_j))^2 / 2.
+
+    Ben Arous et al. 2021 and Bietti et al. 2022 have it on isotropic inputs; under a spike it may fail
+    (Mousavi-Hosseini et al. 2023, arXiv:2309.03843).
+
+    Only the path matters, so a step goes a given angle along the great circle of steepest descent: `arc` if the loss is
+    lower there, else half of it, and so on. When the loss is not lower at any angle down to `floor`, the neuron rests:
+    its outcome is "ok", it is within that angle of a minimum along its gradient; or "stalled", if the loss is flat to
+    rounding even at the full `arc`. A neuron that still moves after the last step is "not converged".
+
+    The p neurons of a student are p flows side by side, each with the loss of its own output; a student ends as the
+    worst of them.
+
+    Attributes:
+        steps: the number of steps at most.
+        arc: the angle of a step, in radians.
+        floor: the smallest angle that is tried.
+        loss: "squared", or "correlation", -y f.
+        positive_start: whether rows are turned at the start (w -> -w) so that their fields correlate positively with
+            the one field of the target: with an odd link the other half of the sphere leads nowhere.
+        common: whether the student's neurons are copies of one, as in Mousavi-Hosseini et al. 2023; they become
+            different features by the new biases of a `Readout`. Needs one bias and one sign for all.
+    """
+
+    clock: ClassVar[str] = "iterations"
+    student_kind: ClassVar[type] = TwoLayer
+
+    steps: int = 200
+    arc: float = 0.1
+    floor: float = 1e-3
+    loss: str = "squared"
+    positive_start: bool = False
+    common: bool = False
+
+    def __post_init__(self) -> None:
+        positive_integer("steps", self.steps)
+        if positive_number("arc", self.arc) > pi / 2:
+            raise InvalidParameter("arc", self.arc, "an angle above 0, at most pi/2")
+        if not positive_number("floor", self.floor) < self.arc:
+            raise InvalidParameter("floor", self.floor, f"an angle above 0, below the arc {self.arc}")
+        one_of("loss", self.loss, LOSSES)
+        for name in ("positive_start", "common"):
+            if not isinstance(getattr(self, name), bool):
+                raise InvalidParameter(name, getattr(self, name), "True or False")
+
+    @property
+    def uses(self) -> int:
+        """How often the batch is read: at the start, and once by every step."""
+        return self.steps + 1
+
+    def rows(self, width: int) -> int:
+        """How many neurons of a student of that width are different."""
+        return 1 if self.common else width
+
+
+@dataclass(frozen=True)
+class NormalisedFlow(SphericalFlow):
+    """Gradient flow of a neuron f(x) = a sigma(norm <w, x> / |S^{1/2} w| + b), S the covariance of the inputs, on one
+    batch of n samples (Mousavi-Hosseini et al. 2023, arXiv:2309.03843):
+
+        dw = -<w, S w> S^{-1} grad_w R dt.
+
+    Its output has the same second moment wherever w points, so that nothing drives w away from the directions in which
+    the inputs vary most. With v = S^{1/2} w it is the spherical flow on whitened inputs S^{-1/2} x, and arcs are angles
+    of v. The weights that are reported have |S^{1/2} w| = norm, so that f(x) = a sigma(<w, x> + b).
+
+    Attributes:
+        steps, arc, floor, loss, positive_start, common: as in `SphericalFlow`.
+        covariance: "empirical", S = X^T X / n, of which n > d samples are needed and X itself; "known", that of the
+            inputs' law, on any design.
+        preconditioned: False leaves out S^{-1}, as in the paper's population dynamics: the path differs.
+    """
+
+    covariance: str = "empirical"
+    preconditioned: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("covariance", self.covariance, COVARIANCES)
+        if not isinstance(self.preconditioned, bool):
+            raise InvalidParameter("preconditioned", self.preconditioned, "True or False")
