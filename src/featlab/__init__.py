@@ -30,6 +30,8 @@ _PUBLIC = {
     "Readout": "learners",
     "RandomFeatures": "learners",
     "BayesAmp": "learners",
+    "LangevinDynamics": "learners",
+    "MeanFieldTanh": "learners",
     "SphericalFlow": "learners",
     "NormalisedFlow": "learners",
     "StepLaw": "learners",

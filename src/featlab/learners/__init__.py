@@ -18,6 +18,8 @@ _PUBLIC = {
     "Readout": "readout",
     "RandomFeatures": "readout",
     "BayesAmp": "amp",
+    "LangevinDynamics": "langevin",
+    "MeanFieldTanh": "langevin",
     "SphericalFlow": "flows",
     "NormalisedFlow": "flows",
 }

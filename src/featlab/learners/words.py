@@ -17,6 +17,7 @@ from featlab.learners.amp import BayesAmp
 from featlab.learners.first_step import PreprocessedStep
 from featlab.learners.flows import NormalisedFlow, SphericalFlow
 from featlab.learners.giant import GiantSteps
+from featlab.learners.langevin import LangevinDynamics
 from featlab.learners.online import Extragradient, OnlineSgd
 from featlab.learners.readout import Readout
 from featlab.learners.reuse import ReusedBatch
@@ -30,6 +31,7 @@ LEARNERS: dict[str, Any] = {
     "preprocessed-step": PreprocessedStep,
     "reused-batch": ReusedBatch,
     "bayes-amp": BayesAmp,
+    "langevin": LangevinDynamics,
     "spherical-flow": SphericalFlow,
     "normalised-flow": NormalisedFlow,
 }
@@ -40,7 +42,7 @@ STUDENTS = tuple(dict.fromkeys(kind.student_kind for kind in LEARNERS.values() i
 STUDENT_OPTIONS = tuple(dict.fromkeys(field.name for kind in STUDENTS for field in fields(kind)))
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _LAW = re.compile(rf"({_NUMBER})\s*(?:/\s*d(?:\^({_NUMBER}))?|\*\s*d\^\(?({_NUMBER})\)?)")
-_STEPS = ("step_size", "inner_step")
+_STEPS = ("step_size", "inner_step", "temperature")
 
 
 def learner_in_words(name: str, options: Mapping[str, Any]) -> Any:

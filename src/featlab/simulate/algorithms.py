@@ -11,6 +11,7 @@ from featlab.learners.amp import BayesAmp
 from featlab.learners.first_step import PreprocessedStep
 from featlab.learners.flows import NormalisedFlow, SphericalFlow
 from featlab.learners.giant import GiantSteps
+from featlab.learners.langevin import LangevinDynamics
 from featlab.learners.online import Extragradient, OnlineSgd
 from featlab.learners.readout import Readout
 from featlab.learners.reuse import ReusedBatch
@@ -20,13 +21,17 @@ from featlab.simulate.extragradient import extragradient, extragradient_demand
 from featlab.simulate.first_step import check_preprocessed, preprocessed_demand, preprocessed_step
 from featlab.simulate.flows import check_flow, flow, flow_demand
 from featlab.simulate.giant import giant_demand, giant_steps
+from featlab.simulate.langevin import check_langevin, langevin_demand, langevin_dynamics
 from featlab.simulate.online import online_demand, online_sgd
 from featlab.simulate.problem import Algorithm, Problem
 from featlab.simulate.readout import readout, readout_demand
 from featlab.simulate.reuse import reuse_demand, reused_batch
+from featlab.targets.inputs import Hypercube, Isotropic, Spiked
 
 if TYPE_CHECKING:
     from featlab.targets import Target
+
+GAUSSIAN = (Isotropic, Spiked)
 
 
 class Entry(NamedTuple):
@@ -36,11 +41,13 @@ class Entry(NamedTuple):
         algorithm: the algorithm of a problem with such a learner.
         demand: learner, student, target and sizes -> what is asked of a design, and the memory besides.
         check: learner, student, target -> refuses those that it cannot run; None, it runs all.
+        inputs: the laws of the inputs that it runs on.
     """
 
     algorithm: Callable[[Problem], Algorithm]
     demand: Callable[[Any, Any, Any, Sizes], Demand]
     check: Callable[[Any, Any, Any], None] | None = None
+    inputs: tuple[type, ...] = GAUSSIAN
 
 
 ENTRIES: dict[type, Entry] = {
@@ -50,6 +57,7 @@ ENTRIES: dict[type, Entry] = {
     PreprocessedStep: Entry(preprocessed_step, preprocessed_demand, check_preprocessed),
     ReusedBatch: Entry(reused_batch, reuse_demand),
     BayesAmp: Entry(bayes_amp, amp_demand, check_amp),
+    LangevinDynamics: Entry(langevin_dynamics, langevin_demand, check_langevin, (Hypercube,)),
     SphericalFlow: Entry(flow, flow_demand, check_flow),
     NormalisedFlow: Entry(flow, flow_demand, check_flow),
 }
@@ -81,6 +89,10 @@ def checked_student(learner: Any, student: Any, target: Target) -> Any:
         if not isinstance(student, kind):
             raise InvalidParameter("student", student, f"a {kind.__name__}, which is what {name} trains")
     first = learner.first if isinstance(learner, Readout) else learner
+    laws = GAUSSIAN if first is None else ENTRIES[type(first)].inputs
+    if not isinstance(target.inputs, laws):
+        expected = f"{' or '.join(law.__name__ for law in laws)} for {name}; see inputs= of featlab.target"
+        raise InvalidParameter("inputs", target.inputs, expected)
     check = None if first is None else ENTRIES[type(first)].check
     if check is not None:
         check(first, student, target)

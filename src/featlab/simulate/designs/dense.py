@@ -59,7 +59,7 @@ class _Explicit:
 
         def add(total: Array, index: Array) -> tuple[Array, None]:
             samples = self.chunk(key, index)
-            duals = rule(samples[:, : self.known], product(samples, weights.T), fold(named(key, "rule"), index))
+            duals = rule(self.known_fields(samples), product(samples, weights.T), fold(named(key, "rule"), index))
             return total + product(within(duals, index, self.rows).T, samples), None
 
         start = jnp.zeros((self.width, self.dim), self.dtype)
@@ -68,6 +68,10 @@ class _Explicit:
     def chunk(self, key: Array, index: Array) -> Array:
         """The chunk of X with that number, (chunk_rows, d)."""
         return normal(fold(key, index), (self.chunk_rows, self.dim), self.dtype)
+
+    def known_fields(self, samples: Array) -> Array:
+        """The target's fields of samples (rows, d): their first coordinates."""
+        return samples[:, : self.known]
 
 
 @dataclass(frozen=True)
@@ -80,8 +84,8 @@ class Dense(_Explicit):
         return chunks.reshape(1, -1, self.dim)[:, : self.rows]
 
     def target_fields(self, batch: Array) -> tuple[Array, Array]:
-        """The first coordinates of every sample."""
-        return batch[:, : self.known], batch
+        """The target's fields of every sample."""
+        return self.known_fields(batch), batch
 
     def forward(self, batch: Array, weights: Array) -> tuple[Array, Array]:
         """X W^T."""
@@ -110,8 +114,8 @@ class Streamed(_Explicit):
         return key[None]
 
     def target_fields(self, batch: Array) -> tuple[Array, Array]:
-        """The first coordinates of every sample."""
-        return self._map(batch, lambda samples: samples[:, : self.known]), batch
+        """The target's fields of every sample."""
+        return self._map(batch, self.known_fields), batch
 
     def forward(self, batch: Array, weights: Array) -> tuple[Array, Array]:
         """X W^T, by chunks."""
