@@ -15,6 +15,8 @@ _PUBLIC = {
     "Kink": "kinks",
     "Target": "model",
     "target": "build",
+    "TreeTarget": "tree",
+    "tree_target": "tree",
     "catalogue": "literature",
     "CatalogueEntry": "literature",
 }

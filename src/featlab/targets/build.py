@@ -42,8 +42,8 @@ def target(
     """The target that `source` describes, in its true directions.
 
     Args:
-        source: a text such as "He4(h1) + sign(h1*h2*h3)", a SymPy expression in symbols h1.., xi1.., a NumPy or JAX
-            function from fields (..., rank) to values (...), or a target.
+        source: a text such as "He4(h1) + sign(h1*h2*h3)" (or "tree(g, P, D)", see `tree_target`), a SymPy expression in
+            symbols h1.., xi1.., a NumPy or JAX function from fields (..., rank) to values (...), or a target.
         noise: variance of the additive Gaussian label noise (0 unless given; a target keeps its own).
         inputs: the law of the inputs (`Isotropic()` unless given; a target keeps its own).
         rank: the number of directions of a function; not for texts and expressions, which show theirs.
@@ -62,6 +62,10 @@ def target(
     if isinstance(source, str | sympy.Basic):
         if rank is not None or len(kinks):
             raise InvalidParameter("rank or kinks", rank or kinks, "nothing: they are only for function targets")
+        if isinstance(source, str) and source.lstrip().startswith("tree("):
+            from featlab.targets.tree import tree_in_words
+
+            return tree_in_words(source, variance)
         return _symbolic_target(source, variance)
     if callable(source):
         from featlab.targets.function_target import function_target
