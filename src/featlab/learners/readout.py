@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from featlab.errors import InvalidParameter
 from featlab.learners.checks import finite_number, one_of, positive_integer, positive_number
+from featlab.learners.flows import NormalisedFlow, SphericalFlow
 from featlab.learners.giant import GiantSteps
 from featlab.learners.online import Extragradient, OnlineSgd
 from featlab.learners.reuse import ReusedBatch
@@ -22,7 +23,9 @@ DATA = ("fresh", "same")
 # The ridges that leave-one-out chooses among, in units of the mean squared norm of a sample's features.
 LEAVE_ONE_OUT_GRID = tuple(10.0 ** (k / 2) for k in range(-18, 5))
 
-First = OnlineSgd | Extragradient | GiantSteps | ReusedBatch
+First = OnlineSgd | Extragradient | GiantSteps | ReusedBatch | SphericalFlow | NormalisedFlow
+# Those that keep the batch that they have seen.
+_KEEPERS = (ReusedBatch, SphericalFlow, NormalisedFlow)
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class Readout:
             exact leave-one-out error. A lambda below 1e-12 mean squared norms of the features is out of reach of
             float64 and is raised to that; the result says which lambda was used.
         data: "fresh", samples that the first layer has not seen; "same", the batch that it has just seen, for a
-            `first` that keeps it: a `ReusedBatch` (with steps_per_batch=1 these are giant steps).
+            `first` that keeps it: a `ReusedBatch` (with steps_per_batch=1 these are giant steps) or a flow.
         biases, bias_scale: None, the biases of the first layer's training; else new ones for the readout, as in
             `TwoLayer` (neurons that learned the same direction become different features).
         test_samples: the number of fresh samples that the risk is measured on.
@@ -59,7 +62,7 @@ class Readout:
 
     def __post_init__(self) -> None:
         if self.first is not None and not isinstance(self.first, First):
-            expected = "OnlineSgd, Extragradient, GiantSteps, ReusedBatch, or None for random features"
+            expected = "OnlineSgd, Extragradient, GiantSteps, ReusedBatch, a flow, or None for random features"
             raise InvalidParameter("first", self.first, expected)
         one_of("data", self.data, DATA)
         self._check_samples()
@@ -82,8 +85,8 @@ class Readout:
 
     def _check_samples(self) -> None:
         if self.data == "same":
-            if not isinstance(self.first, ReusedBatch):
-                expected = "'fresh'; or a first learner that keeps its batch, ReusedBatch(..., steps_per_batch=...)"
+            if not isinstance(self.first, _KEEPERS):
+                expected = "'fresh'; or a first learner that keeps its batch: a ReusedBatch or a flow"
                 raise InvalidParameter("data", self.data, expected)
             if self.samples is not None:
                 raise InvalidParameter("samples", self.samples, "None: with data='same' it is the first layer's batch")

@@ -22,6 +22,7 @@ from jax import Array, lax
 
 from featlab.learners.readout import Readout
 from featlab.learners.students import TwoLayer
+from featlab.simulate import flows
 from featlab.simulate.designs.choose import Demand, Sizes
 from featlab.simulate.designs.chunks import chunk_count, chunk_size, within
 from featlab.simulate.designs.spiked import label_fields, seen_weights
@@ -109,9 +110,12 @@ def fresh_samples(problem: Problem, network: Network, key: Array, count: int, ad
 
 
 def kept_samples(problem: Problem, state: Any) -> Samples:
-    """The batch that the first layer has just seen, at the weights as they are now."""
-    fields, _ = problem.design.forward(state.batch, state.network.weights)
-    count, width = fields.shape
+    """The batch that the first layer has just seen, at the weights as they are now; a flow knows its fields."""
+    count, width = problem.design.rows, problem.student.width
+    if isinstance(state, flows.State):
+        fields = jnp.broadcast_to(state.fields, (count, width))
+    else:
+        fields, _ = problem.design.forward(state.batch, state.network.weights)
     size = chunk_size(count, width)
     beyond = chunk_count(count, width) * size - count
     fields, outcome = jnp.pad(fields, ((0, beyond), (0, 0))), jnp.pad(state.labels, (0, beyond))
