@@ -171,7 +171,8 @@ def _seen(problem: Problem, names: tuple[str, ...], carry: Carry, keys: Array) -
         return look(problem, names, carry, keys)
     with double_precision():
         fitted = look_fitted(problem, carry, keys)
-    return look(problem, tuple(name for name in names if name not in fitted), carry, keys) | fitted
+    others = tuple(name for name in names if name not in fitted)
+    return look(problem, others, carry, keys) | fitted if others else fitted
 
 
 @partial(jax.jit, static_argnames=("problem",))
