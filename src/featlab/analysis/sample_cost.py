@@ -24,6 +24,7 @@ class Status(StrEnum):
     """How well a statement is known."""
 
     THEOREM = "theorem"
+    SUFFICIENT = "sufficient"  # a theorem that so many samples suffice, which is not known to be sharp
     CONJECTURE = "conjecture"
     HEURISTIC = "heuristic"
 
@@ -36,6 +37,7 @@ class SampleCost:
         name: the key in reports; label: the algorithm in words; meaning: what the number of samples buys.
         known: False when an undecided exponent leaves the cost undetermined.
         beyond: True when more than this power is needed, and how much more was not computed.
+        loose: True when the exponent is known up to a constant factor only.
     """
 
     name: str
@@ -47,20 +49,23 @@ class SampleCost:
     meaning: str
     known: bool = True
     beyond: bool = False
+    loose: bool = False
 
     @property
     def text(self) -> str:
-        """ "d", "d log d", "d^1.5", "> d^12", "none", or "unknown"."""
+        """ "d", "d log d", "d^1.5", "> d^12", "d^Theta(1.5)", "none", or "unknown"."""
         if not self.known:
             return "unknown"
         if self.exponent is None:
             return "none"
+        if self.loose:
+            return f"d^Theta({self.exponent:g})"
         power = "d" if self.exponent == 1 else f"d^{self.exponent:g}"
         return ("> " if self.beyond else "") + power + (" log d" if self.logs else "")
 
     def samples(self, dim: float) -> float | None:
-        """The power of d as a number, without its unknown constant."""
-        return None if self.exponent is None else dim**self.exponent * log(dim) ** self.logs
+        """The power of d as a number, without its unknown constant; None if it is not a number."""
+        return None if self.exponent is None or self.loose else dim**self.exponent * log(dim) ** self.logs
 
 
 def sample_costs(

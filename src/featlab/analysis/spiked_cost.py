@@ -1,16 +1,24 @@
 """Powers of d under a spiked covariance x ~ N(0, I + theta mu mu^T), for a single-index target f* = g(h).
 
-With theta = d^g2, <mu, beta> = d^-g1, k the information exponent and p the degree of the link g:
+With theta ~ d^g2, <mu, beta> ~ d^-g1, k the information exponent and p the degree of the link g:
 
-    normalised flow   n ~ d^(1 + 2 (k-1) s), d^-s its overlap at the start (Mousavi-Hosseini et al. 2023)
-    one gradient step n ~ d once g2 > 1 - 1/k, perfect alignment; sufficient, not sharp (Ba et al. 2023)
-    kernels           n ~ d if and only if g2 > 1 - 1/p, perfect alignment (Ba et al. 2023)
+    normalised flow     d^(1 + 2 (k-1) s) from an overlap of d^-s; sufficient (Mousavi-Hosseini et al. 2023)
+    one gradient step   d once g2 > 1 - 1/k, perfect alignment; sufficient, not sharp (Ba et al. 2023)
+    kernels             d if and only if g2 > 1 - 1/p, perfect alignment (Ba et al. 2023)
+    kernels             at least d^Theta((1-g2) p) (Donhauser et al. 2021)
+
+The link's exponents are those of the normalised coordinate h = <x, beta> / sqrt(1 + theta <mu, beta>^2), which is
+standard normal. Nothing here is a Bayes threshold: those are for isotropic inputs.
 """
 
 from __future__ import annotations
 
+from math import ceil, inf
+
+from featlab.analysis.sample_cost import SampleCost, Status
+from featlab.citations import cite
 from featlab.errors import InvalidParameter
-from featlab.targets.inputs import checked_exponents
+from featlab.targets.inputs import Spiked, SpikeLaw, checked_exponents
 
 
 def start_exponent(overlap_exponent: float, strength_exponent: float) -> float:
@@ -40,3 +48,139 @@ def normalised_flow_exponent(overlap_exponent: float, strength_exponent: float, 
     if information_exponent < 1:
         raise InvalidParameter("information_exponent", information_exponent, "a whole number, at least 1")
     return 1 + 2 * (information_exponent - 1) * start_exponent(overlap_exponent, strength_exponent)
+
+
+def learned_degree(strength_exponent: float) -> float:
+    """l: what a kernel learns of f* from n ~ d samples under an aligned spike are its degrees up to l,
+    risk -> ||P_{>l} f*||^2, for g2 in (1 - 1/l, 1 - 1/(l+1)) (Ba et al. 2023).
+
+    On the boundary g2 = 1 - 1/(l+1), of which the theorem does not speak, this is l; at g2 = 1 there is no limit, and
+    at g2 = 0 it is 1, as for isotropic inputs.
+    """
+    _, g2 = checked_exponents(0.0, strength_exponent)
+    return inf if g2 == 1 else max(1, ceil(1 / (1 - g2) - 1e-9) - 1)
+
+
+def kernel_reach(law: SpikeLaw) -> float:
+    """The degrees that a kernel learns from n ~ d samples: proven for mu = beta (`learned_degree`); otherwise
+    (heuristic) the same where h is mostly the coordinate along mu, theta <mu, beta>^2 -> infinity; else 1.
+    """
+    g1, g2 = _exponents(law)
+    return learned_degree(g2) if _perfect(law) or g2 > 2 * g1 else 1
+
+
+def law_of(inputs: Spiked | SpikeLaw) -> SpikeLaw:
+    """How a spike depends on d. One that is given as numbers is read as constant in d."""
+    if isinstance(inputs, SpikeLaw):
+        return inputs
+    largest = max(abs(m) for m in inputs.overlaps)
+    exponents = [0.0 if m else 0.5 for m in inputs.overlaps]
+    return SpikeLaw(0.0, exponents, strength_scale=inputs.strength or 1.0, overlap_scale=min(largest, 1.0) or 1.0)
+
+
+def spiked_costs(
+    law: SpikeLaw, *, rank: int, information_exponent: int | None, degree: int | None
+) -> dict[str, SampleCost]:
+    """The costs of a single-index target; empty for several directions, for which nothing of the kind is proven.
+
+    Args:
+        information_exponent: k; None, undecided. degree: p; None, not a polynomial.
+    """
+    if rank > 1:
+        return {}
+    costs = [
+        _normalised_flow(law, information_exponent),
+        _one_gradient_step(law, information_exponent),
+        _kernels_from_linear(law, degree),
+        _kernels_bound(law, degree),
+    ]
+    return {cost.name: cost for cost in costs}
+
+
+def _normalised_flow(law: SpikeLaw, order: int | None) -> SampleCost:
+    exponent = None if order is None else normalised_flow_exponent(*_exponents(law), order)
+    return SampleCost(
+        name="normalised_flow",
+        label="normalised gradient flow, whitened",
+        exponent=exponent,
+        logs=0,
+        status=Status.SUFFICIENT,
+        papers=cite("mousavi2023"),
+        meaning="finds the direction, at a fixed accuracy",
+        known=order is not None,
+    )
+
+
+def _one_gradient_step(law: SpikeLaw, order: int | None) -> SampleCost:
+    exponent = None if order is None else one_step_exponent(law, order)
+    _, g2 = _exponents(law)
+    proven = order is not None and _perfect(law) and g2 > 1 - 1 / order
+    return SampleCost(
+        name="one_gradient_step",
+        label="one gradient step, then ridge",
+        exponent=exponent,
+        logs=0,
+        status=Status.SUFFICIENT if proven else Status.HEURISTIC,
+        papers=cite("ba2023", "mousavi2023"),
+        meaning="makes features of the direction; without alignment a step finds S beta instead of beta",
+        known=order is not None,
+    )
+
+
+def one_step_exponent(law: SpikeLaw, information_exponent: int) -> float | None:
+    """The power of d at which the feature <x, G> of one gradient G at random w is mostly the target's h; None, it
+    never is.
+
+    Proven to be at most 1 (n ~ d) for g2 > 1 - 1/k and mu = beta, where G itself aligns with beta (Ba et al. 2023,
+    sufficient). Otherwise by the sizes of signal and noise (heuristic; `featlab.theory.spiked` has them at finite d).
+    G ~ S beta (theta/d)^{(k-1)/2} / sqrt(kappa) + S^{1/2} z / sqrt(n), and inputs with a spike see it through S once
+    more: of its feature's variance theta^2 (theta/d)^{k-1} is signal, theta^2/n noise along mu, d/n noise elsewhere.
+    Where h is mu's direction (g2 > 2 g1, or mu = beta) the noise along mu is no harm:
+
+        1                      for g2 > 1/2, where labels do not matter: it is a step of the power method
+        max(1, k - (k+1) g2)   for g2 <= 1/2
+
+    For g2 < 2 g1 / 3 it is k, as if there were no spike; between, <x, S beta> is not <x, beta>: None.
+    """
+    g1, g2 = _exponents(law)
+    if _perfect(law) or g2 > 2 * g1:
+        return 1.0 if g2 > 0.5 else max(1.0, information_exponent - (information_exponent + 1) * g2)
+    return float(information_exponent) if 3 * g2 < 2 * g1 else None
+
+
+def _kernels_from_linear(law: SpikeLaw, degree: int | None) -> SampleCost:
+    """n ~ d or more."""
+    reach = kernel_reach(law)
+    return SampleCost(
+        name="kernels_linear",
+        label="kernels, random features",
+        exponent=None if degree is None and reach < inf else 1.0,
+        logs=0,
+        status=Status.THEOREM if _perfect(law) else Status.HEURISTIC,
+        papers=cite("ba2023"),
+        meaning="fits the target exactly (d to infinity); n ~ d suffices if and only if g2 > 1 - 1/degree",
+        beyond=degree is not None and max(degree, 1) > reach,
+    )
+
+
+def _kernels_bound(law: SpikeLaw, degree: int | None) -> SampleCost:
+    _, g2 = _exponents(law)
+    return SampleCost(
+        name="kernels_bound",
+        label="any rotation-invariant kernel (lower bound)",
+        exponent=None if degree is None else (1 - g2) * max(degree, 1),
+        logs=0,
+        status=Status.THEOREM,
+        papers=cite("donhauser2021", "mousavi2023"),
+        meaning="no kernel does with less; the power of d is known up to a constant factor",
+        loose=True,
+    )
+
+
+def _exponents(law: SpikeLaw) -> tuple[float, float]:
+    return law.overlap_exponents[0], law.strength_exponent
+
+
+def _perfect(law: SpikeLaw) -> bool:
+    """mu = beta at every d."""
+    return law.overlap_exponents == (0.0,) and law.overlap_scale == 1

@@ -37,6 +37,7 @@ class Kind(StrEnum):
     TRIVIAL = "trivial"
     EASY = "easy"
     HARD = "hard"
+    OPEN = "open"  # for inputs of which no threshold is known
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from math import inf
 from typing import NamedTuple
 
 from featlab.analysis.energies import Energies, coordinate_leap, hermite_energies
@@ -11,6 +13,7 @@ from featlab.analysis.grids import GridPair, build_grids
 from featlab.analysis.probes import discrete_levels
 from featlab.analysis.residuals import Regime, giant_step_subspace, regimes
 from featlab.analysis.sample_cost import SampleCost, sample_costs
+from featlab.analysis.spiked_cost import kernel_reach, law_of, spiked_costs
 from featlab.analysis.staircase import (
     GrandStage,
     Kind,
@@ -22,7 +25,7 @@ from featlab.analysis.staircase import (
 )
 from featlab.errors import InvalidParameter, InvalidTarget
 from featlab.gaussian.hermite import Floats
-from featlab.targets import Isotropic, Target
+from featlab.targets import Isotropic, Spiked, SpikeLaw, Target
 
 MOST_DIRECTIONS = 4
 MOST_FIELDS = 5
@@ -32,6 +35,8 @@ _MOST_REFINEMENTS = 1
 _SEARCH = {1: 40, 2: 16, 3: 12, 4: 12}
 _DEGREES = {1: 40, 2: 12, 3: 8, 4: 8}
 _REGIMES = {1: 4, 2: 4, 3: 3, 4: 3}
+# A share of the variance that is rounding.
+_NOTHING = 1e-9
 
 
 class Verdict(StrEnum):
@@ -41,6 +46,7 @@ class Verdict(StrEnum):
     EASY = "EASY"
     HARD = "HARD"
     UNDECIDED = "UNDECIDED"
+    OPEN = "OPEN"  # no such verdict is known for these inputs
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,11 @@ class Analysis:
         sample_cost: by algorithm.
         labels: the values the label takes if they are few, else None.
         doubts: what could not be decided, with the numbers.
+        remarks: what these inputs change.
+
+    With spiked inputs the exponents and the staircases' orders are those of the link in the normalised coordinates.
+    What is only known for isotropic inputs is left out: the verdict is OPEN, thresholds are None, there are no giant
+    steps and no regimes; and the costs are those of a spike.
     """
 
     target: Target
@@ -78,11 +89,14 @@ class Analysis:
     sample_cost: dict[str, SampleCost]
     labels: Floats | None
     doubts: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
 
 
 def analyse(target: Target) -> Analysis:
     """Exponents, staircases, thresholds, residuals and costs of a target of at most four directions."""
-    check_size(target)
+    if not isinstance(target.inputs, Isotropic | Spiked | SpikeLaw):
+        raise InvalidParameter("inputs", target.inputs, "Isotropic(), Spiked(...) or SpikeLaw(...) for the analysis")
+    _check_rank(target)
     search = max(_SEARCH[target.rank], min(target.degree or 0, 40))
     grids = build_grids(target)
     stairs = _climb(target, grids, search)
@@ -93,7 +107,7 @@ def analyse(target: Target) -> Analysis:
     information_exponent = leap.stages[0].exponent if leap.stages else None
     degrees = max(_DEGREES[target.rank], information_exponent or 0, min(target.degree or 0, 12))
     energies = hermite_energies(grids, degrees)
-    return Analysis(
+    found = Analysis(
         target=target,
         energies=energies,
         information_exponent=information_exponent,
@@ -120,6 +134,45 @@ def analyse(target: Target) -> Analysis:
         labels=discrete_levels(grids.fine),
         doubts=_doubts(stairs),
     )
+    return found if isinstance(target.inputs, Isotropic) else _under_a_spike(found, target.inputs)
+
+
+def _under_a_spike(found: Analysis, inputs: Spiked | SpikeLaw) -> Analysis:
+    """The analysis of the link, without what holds for isotropic inputs only, and with the costs under a spike."""
+    target, energies = found.target, found.energies
+    law, degree = law_of(inputs), _degree_to_fit(target, energies)
+    order = found.information_exponent
+    return replace(
+        found,
+        verdict=Verdict.OPEN,
+        alpha_c=None,
+        alpha_c_error=None,
+        giant_steps=(),
+        one_step=found.one_step[:, :0],
+        grand_staircase=tuple(
+            replace(stage, kind=Kind.OPEN, alpha=None, alpha_error=None) for stage in found.grand_staircase
+        ),
+        regimes=(),
+        sample_cost=spiked_costs(law, rank=target.rank, information_exponent=order, degree=degree),
+        remarks=tuple(_spike_remarks(inputs, target.rank, energies)),
+    )
+
+
+def _spike_remarks(inputs: Spiked | SpikeLaw, rank: int, energies: Energies) -> Iterator[str]:
+    yield (
+        "the exponents are those of the link and keep their meaning: under a spike its fields are normalised, and "
+        "standard normal again. The verdict and the critical ratio of isotropic inputs do not carry over"
+    )
+    if isinstance(inputs, Spiked):
+        yield "the spike is given as numbers, which change no power of d; a SpikeLaw lets it grow with d"
+    if rank > 1:
+        yield "sample costs under a spike are proven for one direction only: none are given"
+        return
+    reach = kernel_reach(law_of(inputs))
+    if reach < inf:
+        left = 1 - float(energies.per_degree[1 : int(reach) + 1].sum()) / energies.variance
+        share = f"{100 * left:.3g}% of the variance" if left > _NOTHING else "nothing"
+        yield f"from n ~ d samples a kernel learns the degrees up to {reach:g} and leaves {share}"
 
 
 class _Stairs(NamedTuple):
@@ -169,7 +222,11 @@ def _degree_to_fit(target: Target, energies: Energies) -> int | None:
 def check_size(target: Target) -> None:
     """Refuse a target with more directions or noise variables than can be integrated over, or with other inputs."""
     if not isinstance(target.inputs, Isotropic):
-        raise InvalidParameter("inputs", target.inputs, "Isotropic(): exponents and costs are for isotropic inputs")
+        raise InvalidParameter("inputs", target.inputs, "Isotropic(): this is known for isotropic inputs only")
+    _check_rank(target)
+
+
+def _check_rank(target: Target) -> None:
     if target.rank > MOST_DIRECTIONS:
         raise InvalidTarget(
             f"the target has {target.rank} directions and the analysis handles at most {MOST_DIRECTIONS}",

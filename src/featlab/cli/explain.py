@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from featlab.cli.errors import exit_cleanly, fail
+from featlab.cli.spike_options import AlignmentOption, SpikeOption, spiked_inputs
 
 if TYPE_CHECKING:
     from featlab.reports import Explanation
+    from featlab.targets import SpikeLaw
 
 EXPLAIN_EPILOG = """Examples:
 
@@ -22,6 +24,8 @@ featlab explain "h1 + abs(h2)" --dim 1e6
 featlab explain "h1**2" --noise 0.1 --json
 
 featlab explain "sign(h1*h2)" --html explanation.html --no-simulation
+
+featlab explain "He3(h1)" --spike 0.8 --alignment 0.2
 """
 
 
@@ -35,6 +39,8 @@ def explain(
         ),
     ],
     noise: Annotated[float, typer.Option(help="Variance of Gaussian noise added to the label.")] = 0.0,
+    spike: SpikeOption = None,
+    alignment: AlignmentOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")] = False,
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write a self-contained page with pictures.")
@@ -48,7 +54,7 @@ def explain(
     ] = True,
 ) -> None:
     """Tell what can be learned of a function: exponents, staircase, verdict, sample costs, theory over simulation."""
-    explanation = _explained(expression, noise, dim, simulation)
+    explanation = _explained(expression, noise, spiked_inputs(spike, alignment), dim, simulation)
     if html is not None:
         _write(html, explanation)
     if as_json:
@@ -61,7 +67,9 @@ def explain(
         typer.echo(f"The page is in {html}", err=True)
 
 
-def _explained(expression: str, noise: float, dim: float | None, simulation: bool) -> Explanation:
+def _explained(
+    expression: str, noise: float, inputs: SpikeLaw | None, dim: float | None, simulation: bool
+) -> Explanation:
     """The explanation, with a note while it is computed if a person is watching."""
     from rich.console import Console
 
@@ -70,7 +78,7 @@ def _explained(expression: str, noise: float, dim: float | None, simulation: boo
     with watched.status(note) if watched.is_terminal else nullcontext():
         from featlab.reports import explain as compute
 
-        return compute(expression, noise=noise, dim=dim, simulation=simulation)
+        return compute(expression, noise=noise, inputs=inputs, dim=dim, simulation=simulation)
 
 
 def _write(path: Path, explanation: Explanation) -> None:

@@ -79,6 +79,9 @@ class Demonstration:
 
 def demonstrate(analysis: Analysis) -> Demonstration:
     """Predict and simulate the cheapest algorithm that learns the analysed target; bounded to about ten seconds."""
+    if analysis.verdict is Verdict.OPEN:
+        reason = "its algorithms are predicted for isotropic inputs; `featlab simulate --spike` runs them under a spike"
+        return Demonstration(None, None, reason)
     refused = "no theory here predicts an algorithm for so many directions"
     if analysis.verdict is Verdict.UNDECIDED:
         refused = "the analysis is undecided, so that no algorithm is known to learn it"

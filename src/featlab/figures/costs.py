@@ -14,23 +14,33 @@ from matplotlib.ticker import MaxNLocator
 from featlab.analysis.sample_cost import SampleCost, Status
 from featlab.figures.style import ACCENT, INK, MUTED, TEXT_SIZE, dress, new_figure
 
-_BOUNDS = ("csq_bound", "sq_bound")
+_BOUNDS = ("csq_bound", "sq_bound", "kernels_bound")
 _ORDER = (
     "sq_bound",
     "csq_bound",
+    "kernels_bound",
     "amp",
     "batch_reuse",
     "one_pass_sgd",
     "one_giant_step",
+    "normalised_flow",
+    "one_gradient_step",
+    "kernels_linear",
     "random_features_99",
     "random_features",
 )
-_FACES = {"bound": MUTED, Status.THEOREM: ACCENT, Status.CONJECTURE: "#8fb5e0", Status.HEURISTIC: "#c9d9ee"}
+_FACES = {
+    "bound": MUTED,
+    Status.THEOREM: ACCENT,
+    Status.SUFFICIENT: "#6399d6",
+    Status.CONJECTURE: "#8fb5e0",
+    Status.HEURISTIC: "#c9d9ee",
+}
 
 
 def cost_figure(costs: Mapping[str, SampleCost], dim: int | None = None) -> Figure:
     """A bar for each algorithm: the exponent of d. With a dimension, a second axis reads as a number of samples."""
-    shown = [costs[name] for name in reversed(_ORDER)]
+    shown = [costs[name] for name in reversed(_ORDER) if name in costs]
     longest = _longest(shown)
     figure = new_figure(7.2, 3.6)
     axes = dress(figure.add_subplot(), x="samples n, as a power of d", grid="x")
@@ -66,7 +76,12 @@ def _longest(shown: list[SampleCost]) -> float:
     return min(max(every, default=1.0), 2 * max(others, default=1.0) + 2)
 
 
-_NEVER = {"amp": "not from n = O(d)", "random_features": "never exactly: not a polynomial"}
+_NEVER = {
+    "amp": "not from n = O(d)",
+    "random_features": "never exactly: not a polynomial",
+    "kernels_linear": "never exactly: not a polynomial",
+    "one_gradient_step": "a step finds S beta, not beta",
+}
 
 
 def _face(cost: SampleCost) -> str:

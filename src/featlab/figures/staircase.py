@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-from featlab.analysis import Analysis
+from featlab.analysis import Analysis, Verdict
 from featlab.analysis.staircase import GrandStage, Stage
 from featlab.figures.naming import direction_texts, ratio_text
 from featlab.figures.style import EASY, HARD, INK, KIND_COLOURS, MUTED, TEXT_SIZE, TRIVIAL, dress, new_figure
@@ -27,6 +27,8 @@ def staircase_figure(analysis: Analysis) -> Figure:
     _draw(right, analysis.grand_staircase, rank, room, "Any function of the label")
     left.set_ylabel("directions known", color=INK, fontsize=TEXT_SIZE)
     names = ("order 1 (trivial)", "order 2 (easy)", "order 3 or more (hard)")
+    if analysis.verdict is Verdict.OPEN:
+        names = ("order 1", "order 2", "order 3 or more")
     patches = [Patch(color=colour, label=name) for colour, name in zip((TRIVIAL, EASY, HARD), names, strict=True)]
     patches.append(Patch(facecolor=MUTED, alpha=0.25, label="known before"))
     options = {"ncols": 4, "frameon": False, "fontsize": TEXT_SIZE - 0.5, "labelcolor": INK}

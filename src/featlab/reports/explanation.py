@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from featlab.analysis import Analysis, analyse
 from featlab.errors import InvalidParameter
 from featlab.targets import Target, target
+from featlab.targets.inputs import Inputs
 
 if TYPE_CHECKING:  # it runs simulations, which most explanations do not ask for
     from featlab.compare import Demonstration
@@ -79,7 +80,12 @@ class Explanation:
 
 
 def explain(
-    source: Any, *, noise: float | None = None, dim: float | None = None, simulation: bool = False
+    source: Any,
+    *,
+    noise: float | None = None,
+    inputs: Inputs | None = None,
+    dim: float | None = None,
+    simulation: bool = False,
 ) -> Explanation:
     """Explain a target: exponents, staircases, verdict, sample costs.
 
@@ -87,6 +93,8 @@ def explain(
         source: anything that `featlab.target` takes: a text such as "He4(h1) + sign(h1*h2*h3)", a SymPy expression, or
             a target (make one with `featlab.target(function, rank=...)` from a function).
         noise: variance of Gaussian noise added to the label; a target keeps its own unless it is given.
+        inputs: the law of the inputs: `Isotropic()`, `Spiked(...)`, `SpikeLaw(...)`; a target keeps its own unless it
+            is given. Under a spike the costs are those that are proven there, and there is no verdict.
         dim: also give the sample costs as numbers at this dimension of the inputs.
         simulation: end with a picture: the cheapest algorithm that learns it, predicted and simulated, which takes
             up to ten seconds.
@@ -96,7 +104,7 @@ def explain(
         InvalidParameter: the noise or the dimension is out of range.
     """
     asked = None if dim is None else _checked_dim(dim)
-    what = target(source, noise=noise)
+    what = target(source, noise=noise, inputs=inputs)
     if asked is not None and asked < what.rank:
         raise InvalidParameter("dim", dim, f"at least the number of directions, {what.rank}")
     analysis = analyse(what)

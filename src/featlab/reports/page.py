@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from featlab import __version__
-from featlab.analysis import Analysis
+from featlab.analysis import Analysis, Verdict
 from featlab.analysis.residuals import Regime
 from featlab.citations import Citation
 from featlab.figures import comparison_figure, cost_figure, energy_figure, link_figure, staircase_figure, to_svg
@@ -22,6 +22,7 @@ from featlab.reports.words import (
     exponents,
     papers_of,
     samples_text,
+    setting,
     stage_directions,
     stage_text,
     status_text,
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 
 _NOTATION = (
     ("d, n", "dimension of the inputs x ~ N(0, I_d), number of samples; n/d is the sample ratio"),
-    ("h1..hr", "components of x along the r orthonormal directions of the target"),
+    ("theta, overlap", "inputs with a spike are x ~ N(0, I_d + theta mu mu^T); the overlap of mu with a direction"),
+    ("h1..hr", "components of x along the r orthonormal directions of the target, normalised under a spike"),
     ("He_k", "Hermite polynomial of degree k, probabilists' convention, leading coefficient 1"),
     ("order", "degree in the directions not yet known of the first correlation that is not zero"),
     ("AMP", "approximate message passing: the best first-order method, conjectured best among efficient ones"),
@@ -65,8 +67,10 @@ def _sections(analysis: Analysis, dim: int | None, demonstration: Demonstration 
     yield _section("The link", _link_picture(analysis))
     yield _section("Hermite energies", _energy_picture(analysis))
     yield _section("Staircases", _staircase_picture(analysis) + _stages(analysis))
-    yield _section("What each algorithm needs", _cost_picture(analysis, dim) + _costs(analysis, dim))
-    yield _section("What one giant step leaves unexplained", _residuals(analysis))
+    if analysis.sample_cost:
+        yield _section("What each algorithm needs", _cost_picture(analysis, dim) + _costs(analysis, dim))
+    if analysis.regimes:
+        yield _section("What one giant step leaves unexplained", _residuals(analysis))
     if demonstration is not None:
         yield _section("Theory over simulation", _demonstration(demonstration))
     yield _section("Notation", _table("Notation", ("symbol", "meaning"), _NOTATION))
@@ -80,11 +84,11 @@ def _section(title: str, body: str) -> str:
 def _head(analysis: Analysis, heading: str) -> str:
     target = analysis.target
     word, _, rest = verdict_sentence(analysis).partition(":")
-    noise = f", label noise of variance {target.noise:g}" if target.noise else ""
-    size = f"{target.rank} direction{'s' if target.rank > 1 else ''}{noise}"
-    notices = [("Note", remark) for remark in target.remarks] + [("Doubt", doubt) for doubt in analysis.doubts]
+    size = escape(setting(target))
+    notices = [("Note", remark) for remark in (*target.remarks, *analysis.remarks)]
+    notices += [("Doubt", doubt) for doubt in analysis.doubts]
     return (
-        f'<{heading} class="target"><code>{escape(target.text)}</code> <small>{escape(size)}</small></{heading}>\n'
+        f'<{heading} class="target"><code>{escape(target.text)}</code> <small>{size}</small></{heading}>\n'
         f'<p class="verdict {escape(word.lower())}"><strong>{escape(word)}</strong>:{escape(rest)}</p>\n'
         + "".join(
             f'<p class="notice {kind.lower()}"><strong>{kind}:</strong> {escape(text)}</p>\n' for kind, text in notices
@@ -221,18 +225,21 @@ def _energy_picture(analysis: Analysis) -> str:
     share = analysis.energies.per_degree[1:] / analysis.energies.variance
     numbers = ", ".join(f"degree {k}: {part:.1%}" for k, part in enumerate(share, start=1) if part >= 5e-4)
     svg = to_svg(energy_figure(analysis.energies, analysis.information_exponent), f"Shares by {numbers}", "energies")
-    caption = "The share of the variance in each degree. A kernel learns one degree with each power of d."
+    caption = "The share of the variance in each degree."
+    if analysis.verdict is not Verdict.OPEN:
+        caption += " A kernel learns one degree with each power of d."
     return _picture(svg, caption)
 
 
 def _staircase_picture(analysis: Analysis) -> str:
     words = "; ".join(f"{stage_text(s, k)}: {stage_directions(s)}" for k, s in enumerate(analysis.grand_staircase))
     svg = to_svg(staircase_figure(analysis), f"Grand staircase: {words}", "staircase")
-    caption = "Each block opens new directions on top of those known before; alpha is the sample ratio n/d it needs."
+    caption = "Each block opens new directions on top of those known before"
+    caption += "." if analysis.verdict is Verdict.OPEN else "; alpha is the sample ratio n/d it needs."
     return _picture(svg, caption)
 
 
 def _cost_picture(analysis: Analysis, dim: int | None) -> str:
     words = ", ".join(f"{cost_name(cost)} {cost.text}" for cost in analysis.sample_cost.values())
     svg = to_svg(cost_figure(analysis.sample_cost, dim), f"Samples needed: {words}", "costs")
-    return _picture(svg, "The power of d that each algorithm needs, and the two lower bounds.")
+    return _picture(svg, "The power of d that each algorithm needs, and the lower bounds.")

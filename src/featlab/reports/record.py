@@ -10,7 +10,7 @@ from featlab.analysis.sample_cost import SampleCost
 from featlab.analysis.staircase import GrandStage, Stage
 from featlab.gaussian.hermite import Floats
 from featlab.reports.demonstration import demonstration_record
-from featlab.reports.words import log10_samples, verdict_sentence
+from featlab.reports.words import inputs_text, log10_samples, verdict_sentence
 
 if TYPE_CHECKING:
     from featlab.compare import Demonstration
@@ -54,12 +54,13 @@ def _more(analysis: Analysis, dim: int | None) -> dict[str, Any]:
         "hermite_energies": [_rounded(float(energy)) for energy in energies.per_degree[1:]],
         "residuals": [_regime(regime) for regime in analysis.regimes],
         "labels": None if analysis.labels is None else [_rounded(float(label)) for label in analysis.labels],
+        "inputs": inputs_text(target.inputs) or "isotropic inputs",
         "degree": target.degree,
         "latex": target.latex,
         "hidden_noise_variables": target.hidden,
         "typed_variables": list(target.typed_variables),
         "typed_directions": _vectors(target.directions.T),
-        "remarks": list(target.remarks),
+        "remarks": [*target.remarks, *analysis.remarks],
         "doubts": list(analysis.doubts),
         "dim": dim,
         "sample_cost_details": {name: _cost(cost, dim) for name, cost in analysis.sample_cost.items()},

@@ -28,6 +28,7 @@ from featlab.reports.words import (
     exponents,
     papers_of,
     samples_text,
+    setting,
     status_text,
     verdict_sentence,
 )
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from featlab.compare import Demonstration
 
 _STYLES = {"TRIVIAL": "bold green", "EASY": "bold yellow", "HARD": "bold red", "UNDECIDED": "bold magenta"}
+_STYLES["OPEN"] = "bold cyan"
 
 
 def render(analysis: Analysis, dim: int | None, demonstration: Demonstration | None = None) -> Group:
@@ -50,8 +52,7 @@ def render(analysis: Analysis, dim: int | None, demonstration: Demonstration | N
         _exponents(analysis, dim, number),
         _heading("Staircases: the directions found, stage by stage"),
         *_staircases(analysis),
-        _heading(_costs_heading(dim)),
-        *_costs(analysis, dim, number),
+        *([_heading(_costs_heading(dim)), *_costs(analysis, dim, number)] if analysis.sample_cost else []),
         *([] if demonstration is None else _demonstration(demonstration)),
         _heading("Papers (arXiv numbers)"),
         _papers(papers),
@@ -74,9 +75,7 @@ def _costs_heading(dim: int | None) -> str:
 
 def _title(analysis: Analysis) -> Text:
     target = analysis.target
-    directions = "1 direction" if target.rank == 1 else f"{target.rank} directions"
-    noise = f", label noise of variance {target.noise:g}" if target.noise else ""
-    return Text.assemble((target.text, "bold"), (f"   ({directions}{noise})", "dim"))
+    return Text.assemble((target.text, "bold"), (f"   ({setting(target)})", "dim"))
 
 
 def _verdict(analysis: Analysis) -> Text:
@@ -85,7 +84,7 @@ def _verdict(analysis: Analysis) -> Text:
 
 
 def _notices(analysis: Analysis) -> Iterable[Text]:
-    for remark in analysis.target.remarks:
+    for remark in (*analysis.target.remarks, *analysis.remarks):
         yield Text.assemble(("Note: ", "bold cyan"), remark)
     for doubt in analysis.doubts:
         yield Text.assemble(("Doubt: ", "bold magenta"), doubt)

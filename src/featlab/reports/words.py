@@ -11,6 +11,8 @@ from featlab.analysis.sample_cost import SampleCost
 from featlab.analysis.staircase import GrandStage, Kind, Stage
 from featlab.citations import Citation, cite
 from featlab.figures.naming import direction_texts, ratio_text
+from featlab.targets import Target
+from featlab.targets.inputs import Inputs, Isotropic, Spiked, SpikeLaw
 
 WEAK_SIGNAL = 1e-2
 CONDITIONAL = "Later ratios take earlier directions as exactly known: lower bounds for AMP."
@@ -37,7 +39,13 @@ class CostGroup:
 
 def verdict_sentence(analysis: Analysis) -> str:
     """One sentence: the verdict of the whole target, its critical sample ratio, and what that means."""
-    bodies = {Verdict.TRIVIAL: _trivial, Verdict.EASY: _easy, Verdict.HARD: _hard, Verdict.UNDECIDED: _undecided}
+    bodies = {
+        Verdict.TRIVIAL: _trivial,
+        Verdict.EASY: _easy,
+        Verdict.HARD: _hard,
+        Verdict.UNDECIDED: _undecided,
+        Verdict.OPEN: _open,
+    }
     return f"{analysis.verdict}: {bodies[analysis.verdict](analysis)}."
 
 
@@ -78,6 +86,14 @@ def _undecided(analysis: Analysis) -> str:
     return f"{start}the next stage could not be decided numerically, so nothing is claimed of the whole target"
 
 
+def _open(analysis: Analysis) -> str:
+    words = "TRIVIAL, EASY and HARD are known for isotropic inputs only"
+    flow = analysis.sample_cost.get("normalised_flow")
+    if flow is None or not flow.known:
+        return f"{words}, and so is what finds every direction"
+    return f"{words}; under this spike n ~ {flow.text} samples suffice to find the direction (normalised gradient flow)"
+
+
 def _reachable(stages: Sequence[GrandStage]) -> str:
     names = ", ".join(stage_directions(stage) for stage in stages)
     hardest = max(stages, key=lambda stage: stage.alpha or 0.0)
@@ -97,9 +113,10 @@ class Climb:
 
 
 def climbs(analysis: Analysis) -> tuple[Climb, ...]:
-    """The three staircases. One that stops short says why: undecided, or nothing more to be found this way."""
+    """The staircases. One that stops short says why: undecided, or nothing more to be found this way."""
+    giant = _climb("giant steps, n = O(d)", "giant steps", analysis.giant_steps, analysis)
     return (
-        _climb("giant steps, n = O(d)", "giant steps", analysis.giant_steps, analysis),
+        *(() if analysis.verdict is Verdict.OPEN else (giant,)),
         _climb("correlations only (leap)", "leap", analysis.staircase, analysis),
         _climb("any function of the label", "grand staircase", analysis.grand_staircase, analysis),
     )
@@ -131,7 +148,7 @@ def stage_directions(stage: Stage) -> str:
 def stage_text(stage: Stage, place: int) -> str:
     """What opens the stage: its order, and for the grand staircase its kind and sample ratio."""
     weak = f" (weak: relative size {stage.signal:.1e})" if stage.signal < WEAK_SIGNAL else ""
-    if not isinstance(stage, GrandStage):
+    if not isinstance(stage, GrandStage) or stage.kind is Kind.OPEN:
         return f"order {stage.exponent}{weak}"
     if stage.kind is Kind.EASY:
         sign = "=" if place == 0 else ">="
@@ -146,6 +163,13 @@ def exponents(analysis: Analysis, dim: int | None = None) -> tuple[Exponent, ...
     leap_meaning = "highest order on the way to every direction"
     if analysis.leap is not None and analysis.coordinate_leap not in (None, analysis.leap):
         leap_meaning += f" ({analysis.coordinate_leap} in h1..h{analysis.target.rank})"
+    ratio = Exponent(
+        "critical ratio",
+        "alpha_c",
+        critical_ratio(analysis),
+        f"n/d where AMP sees a direction{_at_dim(analysis, dim)}",
+        cite("troiani2024", "defilippis2025"),
+    )
     return (
         Exponent(
             "information exponent",
@@ -162,13 +186,7 @@ def exponents(analysis: Analysis, dim: int | None = None) -> tuple[Exponent, ...
             "the same with any function of the label",
             cite("damian2024", "troiani2024", "damian2025"),
         ),
-        Exponent(
-            "critical ratio",
-            "alpha_c",
-            critical_ratio(analysis),
-            f"n/d where AMP sees a direction{_at_dim(analysis, dim)}",
-            cite("troiani2024", "defilippis2025"),
-        ),
+        *(() if analysis.verdict is Verdict.OPEN else (ratio,)),
     )
 
 
@@ -187,18 +205,19 @@ def critical_ratio(analysis: Analysis) -> str:
     if not analysis.grand_staircase:
         return "?"
     first = analysis.grand_staircase[0]
-    return {Kind.TRIVIAL: "0", Kind.HARD: "none"}.get(first.kind) or ratio_text(first)
+    return {Kind.TRIVIAL: "0", Kind.HARD: "none", Kind.OPEN: "?"}.get(first.kind) or ratio_text(first)
 
 
 def cost_groups(costs: Mapping[str, SampleCost]) -> tuple[CostGroup, ...]:
     """The costs by what they buy."""
     names = {
-        "To find every direction": ("amp", "batch_reuse", "one_pass_sgd"),
+        "To find every direction": ("amp", "batch_reuse", "one_pass_sgd", "normalised_flow", "one_gradient_step"),
         "To find the directions of the lowest degree": ("one_giant_step",),
-        "To fit the target without finding directions": ("random_features_99", "random_features"),
-        "Lower bounds: no method of the kind does with less": ("sq_bound", "csq_bound"),
+        "To fit the target without finding directions": ("random_features_99", "random_features", "kernels_linear"),
+        "Lower bounds: no method of the kind does with less": ("sq_bound", "csq_bound", "kernels_bound"),
     }
-    return tuple(CostGroup(heading, tuple(costs[name] for name in members)) for heading, members in names.items())
+    shown = {heading: tuple(costs[name] for name in members if name in costs) for heading, members in names.items()}
+    return tuple(CostGroup(heading, members) for heading, members in shown.items() if members)
 
 
 def cost_name(cost: SampleCost) -> str:
@@ -209,13 +228,15 @@ def cost_name(cost: SampleCost) -> str:
         "sq_bound": "statistical queries, low degree",
         "random_features_99": "kernels, random features, to 99%",
         "random_features": "kernels, random features, exactly",
+        "kernels_linear": "kernels, random features, exactly",
+        "kernels_bound": "kernels, rotation-invariant",
     }
     return short.get(cost.name, cost.label)
 
 
 def log10_samples(cost: SampleCost, dim: int) -> float | None:
     """log10 of d^exponent (log d)^logs, without the unknown constant; None where there is no such number."""
-    if cost.exponent is None:
+    if cost.exponent is None or cost.loose:
         return None
     return cost.exponent * log10(dim) + cost.logs * log10(log(dim))
 
@@ -230,6 +251,30 @@ def samples_text(cost: SampleCost, dim: int) -> str:
     if digits == "10":
         digits, decade = "1", decade + 1
     return ("> " if cost.beyond else "") + f"{digits}e{decade}"
+
+
+def setting(target: Target) -> str:
+    """Directions, noise and inputs of a target, as they stand beside it in brackets."""
+    directions = "1 direction" if target.rank == 1 else f"{target.rank} directions"
+    noise = f"label noise of variance {target.noise:g}" if target.noise else ""
+    return ", ".join(part for part in (directions, noise, inputs_text(target.inputs)) if part)
+
+
+def inputs_text(inputs: Inputs) -> str:
+    """The law of the inputs in a few words; nothing for isotropic ones."""
+    if isinstance(inputs, Spiked):
+        overlaps = ", ".join(f"{m:g}" for m in inputs.overlaps)
+        return f"inputs with a spike: theta = {inputs.strength:g}, overlap {overlaps}"
+    if not isinstance(inputs, SpikeLaw):
+        return "" if isinstance(inputs, Isotropic) else f"inputs {inputs!r}"
+    strength = _power(inputs.strength_scale, inputs.strength_exponent)
+    overlaps = ", ".join(_power(inputs.overlap_scale, -g1) for g1 in inputs.overlap_exponents)
+    return f"inputs with a spike: theta = {strength}, overlap {overlaps}"
+
+
+def _power(scale: float, exponent: float) -> str:
+    factor = "" if scale == 1 else f"{scale:g} "
+    return f"{factor}d^{exponent:g}" if exponent else f"{scale:g}"
 
 
 def papers_of(analysis: Analysis) -> tuple[Citation, ...]:

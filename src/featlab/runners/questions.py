@@ -1,7 +1,8 @@
 """A point as a question: what is to be learned, by whom, how. The same for a simulation and a prediction.
 
-A point's parameters are the options of `featlab simulate`, with underscores: target, noise, learner, dim, samples,
-times, the fields of the learner and of the student. A name that both have (`start` of bayes-amp) is the learner's.
+A point's parameters are the options of `featlab simulate`, with underscores: target, noise, spike, alignment, learner,
+dim, samples, times, the fields of the learner and of the student. A name that both have (`start` of bayes-amp) is the
+learner's.
 """
 
 from __future__ import annotations
@@ -30,20 +31,24 @@ if TYPE_CHECKING:
     from featlab.targets import Target
 
 _NEEDED = ("target", "learner", "dim")
-PARAMETERS = frozenset([*_NEEDED, "noise", "samples", "times", *LEARNER_OPTIONS, *READOUT_OPTIONS, *STUDENT_OPTIONS])
+_OTHERS = ("noise", "spike", "alignment", "samples", "times")
+_OF_ALL = frozenset([*_NEEDED, *_OTHERS])
+PARAMETERS = frozenset([*_OF_ALL, *LEARNER_OPTIONS, *READOUT_OPTIONS, *STUDENT_OPTIONS])
 AXES = {name + part: axes for name, (axes, _) in QUANTITIES.items() if axes for part in ("", "_error")}
 
 
 def asked(point: Point) -> dict[str, Any]:
     """The arguments that `featlab.simulate` and `featlab.predict` have in common."""
     own = options_of(point["learner"])
-    of_students = frozenset(STUDENT_OPTIONS) - own
-    of_learners = own | (frozenset([*LEARNER_OPTIONS, *READOUT_OPTIONS]) - of_students)
+    of_students = frozenset(STUDENT_OPTIONS) - own - _OF_ALL
+    of_learners = (own | (frozenset([*LEARNER_OPTIONS, *READOUT_OPTIONS]) - of_students)) - _OF_ALL
     student = {name: value for name, value in point.items() if name in of_students}
     learner = {name: value for name, value in point.items() if name in of_learners}
+    alignment = point.get("alignment")
+    overlaps = tuple(alignment) if isinstance(alignment, list) else alignment
     sizes: dict[str, Any] = {name: point[name] for name in ("dim", "samples", "times") if name in point}
     return {
-        "target": _parsed(point["target"], point.get("noise", 0.0)),
+        "target": _parsed(point["target"], point.get("noise", 0.0), point.get("spike"), overlaps),
         "learner": learner_in_words(point["learner"], learner),
         "student": student_in_words(point["learner"], student) if student else None,
         **sizes,
@@ -58,6 +63,7 @@ def check(point: Point) -> None:
     what = asked(point)
     if positive_integer("dim", point["dim"]) < what["target"].rank:
         raise InvalidParameter("dim", point["dim"], f"at least {what['target'].rank}, the target's directions")
+    what["target"].at(point["dim"])
     schedule(what["learner"], point["dim"], point.get("samples"), point.get("times"))
 
 
@@ -84,7 +90,8 @@ def _timed_rows(dataset: xr.Dataset, label: dict[str, Any]) -> list[Row]:
 
 
 @lru_cache(maxsize=256)
-def _parsed(text: str, noise: float) -> Target:
+def _parsed(text: str, noise: float, spike: float | None, alignment: Any) -> Target:
     from featlab.targets import target
+    from featlab.targets.inputs import spike_in_words
 
-    return target(text, noise=noise)
+    return target(text, noise=noise, inputs=spike_in_words(spike, alignment))

@@ -135,12 +135,12 @@ def checked_exponents(overlap_exponent: float, strength_exponent: float) -> tupl
     return float(overlap_exponent), float(strength_exponent)
 
 
-def spike_in_words(strength_exponent: float | None, overlap_exponents: Sequence[float] | float | None) -> SpikeLaw | None:
+def spike_in_words(spike: float | None, alignment: Sequence[float] | float | None) -> SpikeLaw | None:
     """The law that a command line or a study file names by `spike` (g2) and `alignment` (g1; 0 unless given)."""
-    if strength_exponent is not None:
-        return SpikeLaw(strength_exponent, 0.0 if overlap_exponents is None else overlap_exponents)
-    if overlap_exponents is not None:
-        raise InvalidParameter("alignment", overlap_exponents, "to stand beside a spike, with which it is the alignment")
+    if spike is not None:
+        return SpikeLaw(spike, 0.0 if alignment is None else alignment)
+    if alignment is not None:
+        raise InvalidParameter("alignment", alignment, "nothing, unless there is a spike to be aligned with")
     return None
 
 
