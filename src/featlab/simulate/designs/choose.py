@@ -15,12 +15,14 @@ from featlab.learners.checks import positive_integer
 from featlab.simulate.designs.dense import Dense, Streamed
 from featlab.simulate.designs.dice import Dice
 from featlab.simulate.designs.protocol import Design
+from featlab.simulate.designs.triangular import Triangular
 from featlab.simulate.designs.virtual import FreshVirtual, ReusedVirtual
 
 KINDS = ("auto", "virtual", "dense", "streamed", "dice")
 _SHARE = 0.5
 # A seed with so many bytes of its own keeps a machine busy, and side by side every update of a table would copy it.
 _ALONE_BYTES = 2**23
+_COMPARED = "'virtual' or 'dense' for a learner that compares samples with each other, as kernels do"
 
 
 class DoesNotFit(FeatlabError):
@@ -64,6 +66,7 @@ class Demand:
         besides: bytes that the run needs besides its design, once for all seeds.
         per_seed: bytes that each seed needs besides its design.
         stored: whether the matrix X itself is asked for, and not only its products: then it must be dense.
+        compared: whether samples are compared with each other, by their inner products, and never with weights.
     """
 
     dim: int
@@ -76,6 +79,7 @@ class Demand:
     besides: int = 0
     per_seed: int = 0
     stored: bool = False
+    compared: bool = False
 
 
 @dataclass(frozen=True)
@@ -135,14 +139,24 @@ def _possible(demand: Demand) -> list[tuple[str, Design]]:
     return found
 
 
-def _virtual(demand: Demand) -> Design:
+def _virtual(demand: Demand) -> Any:  # a Design; where samples are compared, one that knows no weights
     sizes = (demand.dim, demand.known, demand.width, demand.rows, demand.dtype)
+    if demand.compared:
+        return Triangular(*sizes)
     if demand.uses > 1:
         return ReusedVirtual(*sizes, uses=demand.uses)
     return FreshVirtual(*sizes, normed=demand.normed)
 
 
+def _streamed(demand: Demand) -> Design:
+    if demand.compared:
+        raise InvalidParameter("design", "streamed", _COMPARED)
+    return Streamed(demand.dim, demand.known, demand.width, demand.rows, demand.dtype)
+
+
 def _dice(demand: Demand) -> Design:
+    if demand.compared:
+        raise InvalidParameter("design", "dice", _COMPARED)
     if demand.normed:
         raise InvalidParameter("design", "dice", "'virtual', 'dense' or 'streamed' for a learner that asks for |x|^2")
     return Dice(demand.dim, demand.known, demand.width, demand.rows, demand.uses, demand.dtype)
@@ -151,6 +165,6 @@ def _dice(demand: Demand) -> Design:
 _MAKERS: dict[str, Callable[[Demand], Design]] = {
     "virtual": _virtual,
     "dense": lambda demand: Dense(demand.dim, demand.known, demand.width, demand.rows, demand.dtype),
-    "streamed": lambda demand: Streamed(demand.dim, demand.known, demand.width, demand.rows, demand.dtype),
+    "streamed": _streamed,
     "dice": _dice,
 }

@@ -1,0 +1,51 @@
+"""Kernel ridge regression. A description only; the kernels are in `kernel_functions`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from featlab.errors import InvalidParameter
+from featlab.learners.checks import one_of, positive_integer, positive_number
+from featlab.learners.kernel_functions import Kernel, kernel_function
+from featlab.learners.readout import LEAVE_ONE_OUT
+
+
+@dataclass(frozen=True)
+class KernelRidge:
+    """Kernel ridge regression on n samples: it minimises (1/n) sum_i (y_i - f(x_i))^2 + lambda |f|^2 over the functions
+    of the kernel's space, so that f(x) = sum_i a_i k(x, x_i) with a = (K + n lambda)^{-1} y. There is no intercept;
+    kernels with k(0, 0) > 0 contain one.
+
+    lambda is that of `Readout`: with the kernel E[phi phi], random features of growing width tend to this. Papers that
+    write (K + L)^{-1} y have lambda = L/n.
+
+    Attributes:
+        kernel: a `Kernel` of `featlab.learners.kernel_functions`, its name ("exponential", "polynomial-3",
+            "arc-cosine-0", "arc-cosine-1", "relu-ntk"), or the coefficients (c_0, c_1, ...) of g(<x, y>/d).
+        ridge: lambda, a number above zero; or "leave-one-out", the one with the smallest exact leave-one-out error
+            among the shares `LEAVE_ONE_OUT_GRID` of the mean of k(x, x). A lambda below 1e-12 of that mean is out of
+            reach of float64 and is raised to it; the result says which lambda was used.
+        test_samples: the number of fresh samples that the risk is measured on.
+    """
+
+    clock: ClassVar[str] = "once"
+    student_kind: ClassVar[None] = None
+
+    kernel: Kernel | str | tuple[float, ...] = "exponential"
+    ridge: float | str = LEAVE_ONE_OUT
+    test_samples: int = 2**12
+
+    def __post_init__(self) -> None:
+        kernel_function(self.kernel)
+        if isinstance(self.ridge, str):
+            one_of("ridge", self.ridge, (LEAVE_ONE_OUT,))
+        else:
+            positive_number("ridge", self.ridge)
+        if positive_integer("test_samples", self.test_samples) < 2:
+            raise InvalidParameter("test_samples", self.test_samples, "at least 2, to know the error of the risk")
+
+    @property
+    def function(self) -> Kernel:
+        """The kernel itself."""
+        return kernel_function(self.kernel)
