@@ -17,12 +17,20 @@ from featlab.learners.amp import BayesAmp
 from featlab.learners.first_step import PreprocessedStep
 from featlab.learners.flows import NormalisedFlow, SphericalFlow
 from featlab.learners.giant import GiantSteps
+from featlab.learners.kernels import KernelRidge
 from featlab.learners.langevin import LangevinDynamics
 from featlab.learners.online import Extragradient, OnlineSgd
 from featlab.learners.readout import Readout
 from featlab.learners.reuse import ReusedBatch
+from featlab.learners.spectral_methods import (
+    PrincipalHessian,
+    SlicedAverageVariance,
+    SlicedInverseRegression,
+    SpectralEstimator,
+)
 from featlab.learners.steps import StepLaw
 from featlab.learners.students import TwoLayer
+from featlab.learners.tied import TiedFlow
 
 LEARNERS: dict[str, Any] = {
     "online-sgd": OnlineSgd,
@@ -31,6 +39,13 @@ LEARNERS: dict[str, Any] = {
     "preprocessed-step": PreprocessedStep,
     "reused-batch": ReusedBatch,
     "bayes-amp": BayesAmp,
+    "kernel-ridge": KernelRidge,
+    "inverse-regression": SlicedInverseRegression,
+    "average-variance": SlicedAverageVariance,
+    "principal-hessian": PrincipalHessian,
+    "spectral-estimator": SpectralEstimator,
+    "langevin": LangevinDynamics,
+    "tied-flow": TiedFlow,
     "langevin": LangevinDynamics,
     "spherical-flow": SphericalFlow,
     "normalised-flow": NormalisedFlow,

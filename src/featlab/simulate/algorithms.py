@@ -11,21 +11,40 @@ from featlab.learners.amp import BayesAmp
 from featlab.learners.first_step import PreprocessedStep
 from featlab.learners.flows import NormalisedFlow, SphericalFlow
 from featlab.learners.giant import GiantSteps
+from featlab.learners.kernels import KernelRidge
 from featlab.learners.langevin import LangevinDynamics
 from featlab.learners.online import Extragradient, OnlineSgd
 from featlab.learners.readout import Readout
 from featlab.learners.reuse import ReusedBatch
+from featlab.learners.spectral_methods import (
+    PrincipalHessian,
+    SlicedAverageVariance,
+    SlicedInverseRegression,
+    SpectralEstimator,
+)
+from featlab.learners.tied import TiedFlow
 from featlab.simulate.amp import amp_demand, bayes_amp, check_amp
+from featlab.simulate.average_variance import average_variance, average_variance_demand, check_average_variance
 from featlab.simulate.designs.choose import Demand, Sizes
 from featlab.simulate.extragradient import extragradient, extragradient_demand
 from featlab.simulate.first_step import check_preprocessed, preprocessed_demand, preprocessed_step
 from featlab.simulate.flows import check_flow, flow, flow_demand
 from featlab.simulate.giant import giant_demand, giant_steps
+from featlab.simulate.inverse_regression import (
+    check_inverse_regression,
+    inverse_regression,
+    inverse_regression_demand,
+)
+from featlab.simulate.kernels import kernel_demand, kernel_ridge
 from featlab.simulate.langevin import check_langevin, langevin_demand, langevin_dynamics
 from featlab.simulate.online import online_demand, online_sgd
+from featlab.simulate.principal_hessian import check_principal_hessian, principal_hessian, principal_hessian_demand
 from featlab.simulate.problem import Algorithm, Problem
 from featlab.simulate.readout import readout, readout_demand
 from featlab.simulate.reuse import reuse_demand, reused_batch
+from featlab.simulate.spectral_estimator import check_spectral, spectral_demand, spectral_estimator
+from featlab.targets.inputs import Hypercube, Isotropic, Spiked
+from featlab.simulate.tied import check_tied, tied_demand, tied_flow
 from featlab.targets.inputs import Hypercube, Isotropic, Spiked
 
 if TYPE_CHECKING:
@@ -57,6 +76,13 @@ ENTRIES: dict[type, Entry] = {
     PreprocessedStep: Entry(preprocessed_step, preprocessed_demand, check_preprocessed),
     ReusedBatch: Entry(reused_batch, reuse_demand),
     BayesAmp: Entry(bayes_amp, amp_demand, check_amp),
+    KernelRidge: Entry(kernel_ridge, kernel_demand),
+    SlicedInverseRegression: Entry(inverse_regression, inverse_regression_demand, check_inverse_regression),
+    SlicedAverageVariance: Entry(average_variance, average_variance_demand, check_average_variance),
+    PrincipalHessian: Entry(principal_hessian, principal_hessian_demand, check_principal_hessian),
+    SpectralEstimator: Entry(spectral_estimator, spectral_demand, check_spectral),
+    LangevinDynamics: Entry(langevin_dynamics, langevin_demand, check_langevin, (Hypercube,)),
+    TiedFlow: Entry(tied_flow, tied_demand, check_tied),
     LangevinDynamics: Entry(langevin_dynamics, langevin_demand, check_langevin, (Hypercube,)),
     SphericalFlow: Entry(flow, flow_demand, check_flow),
     NormalisedFlow: Entry(flow, flow_demand, check_flow),
