@@ -17,6 +17,8 @@ QUANTITIES: dict[str, tuple[tuple[str, ...], str]] = {
     "risk_error": ((), "standard error of the risk, from its finite number of fresh fields"),
     "ridge": ((), "lambda of the fitted second layer"),
     "step_size": ((), "gamma of the step that was taken; NaN before it"),
+    "eigenvalue": (("component",), "leading eigenvalues of the learner's matrix, the largest in size first"),
+    "growth": ((), "leading eigenvalue of the iteration linearised where nothing is known"),
     "gradient_cosine": (("neuron", "direction"), "cosine of the last gradient of each neuron with each direction"),
     "weights": (("neuron", "axis"), "W in the coordinates of the design"),
     "second_layer": (("neuron",), "a, which is never trained"),

@@ -86,6 +86,6 @@ class PreprocessedStep:
     @property
     def transfer_target(self) -> Target | None:
         """The other target, if there is one."""
-        from featlab.targets import Target, target
+        from featlab.targets import target
 
         return target(self.transfer) if isinstance(self.transfer, str) else self.transfer

@@ -7,6 +7,7 @@ One batch is read for beta, for the gradient, and once more where the second lay
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -76,9 +77,9 @@ def fit(problem: Problem, state: State, key: Array) -> dict[str, Array]:
     redrawn = replace(problem.student, biases="gaussian", bias_scale=1.0, paired=False)
     biases = draw_biases(named(key, "readout biases"), replace(problem, student=redrawn))
     network, asked = replace(state.network, biases=biases), _with_slope(state)
-    goal, without = problem, partial(_residuals, state.mean)
+    goal, without = problem, _residuals(state.mean)
     if learner.transfer is not None:
-        goal, without = replace(problem, target=learner.transfer_target), _fields_alone
+        goal, without = replace(problem, target=learner.transfer_target), _labels_alone
     if learner.data == "same":
         samples = kept_samples(problem, state._replace(network=asked))
     else:
@@ -120,17 +121,20 @@ def _with_slope(state: State) -> Network:
     return replace(state.network, weights=jnp.vstack([state.network.weights, state.slope]))
 
 
-def _residuals(mean: Array, samples: Samples) -> Samples:
+def _residuals(mean: Array) -> Callable[[Samples], Samples]:
     """Samples with the field <beta, x> taken off the labels, and alpha."""
 
-    def visit(index: Array) -> tuple[Array, Array]:
-        fields, outcome = samples.visit(index)
-        return fields[:, :-1], outcome - mean - fields[:, -1]
+    def without(samples: Samples) -> Samples:
+        def visit(index: Array) -> tuple[Array, Array]:
+            fields, outcome = samples.visit(index)
+            return fields[:, :-1], outcome - mean - fields[:, -1]
 
-    return samples._replace(visit=visit)
+        return samples._replace(visit=visit)
+
+    return without
 
 
-def _fields_alone(samples: Samples) -> Samples:
+def _labels_alone(samples: Samples) -> Samples:
     """Samples with their labels as they are; the field <beta, x> is not used."""
 
     def visit(index: Array) -> tuple[Array, Array]:

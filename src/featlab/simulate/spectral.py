@@ -1,4 +1,4 @@
-"""A spectral start for Bayes-AMP: the leading modes of its linearisation at What = 0, by power iteration.
+"""Bayes-AMP linearised at What = 0, whose leading modes are a spectral start for it, and an estimate by themselves.
 
 With g_out(y, omega, I) = G(y) omega + ..., G(y) = E[z z^T - I | y] (where E[z | y] = 0), the undamped iteration
 becomes omega' = (X X^T / d - I) G omega on R^(n x r): the asymmetric spectral method of Defilippis et al. 2025,
@@ -8,7 +8,7 @@ sign(h1*h2) also minus that, with modes of the wrong sign, which damping puts be
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 from jax import Array, lax
@@ -21,6 +21,29 @@ from featlab.simulate.problem import Problem
 _STEP = 0.02
 
 
+class Linearised(NamedTuple):
+    """What the linearised iteration knows of the labels: G(y) of every sample (n, r, r), and -(1/d) sum G (r, r)."""
+
+    moments: Array
+    drift: Array
+
+
+def linearised(problem: Problem, denoiser: Denoiser, labels: Array) -> Linearised:
+    """The linearised iteration for these labels."""
+    moments = response(denoiser, labels, problem.target.rank)
+    return Linearised(moments, -jnp.sum(moments, axis=0) / problem.design.dim)
+
+
+def linear_step(
+    problem: Problem, linear: Linearised, rows: Array, onsager: Array, batch: Any
+) -> tuple[Array, Array, Any]:
+    """One undamped iteration from What = rows (r, frame): the new rows, their Onsager term (n, r), and the batch."""
+    fields, batch = problem.design.forward(batch, rows)
+    duals = jnp.sum(linear.moments * (fields - onsager)[:, None, :], axis=2)
+    pull, batch = problem.design.backward(batch, duals)
+    return pull / problem.design.dim + product(linear.drift, rows), duals, batch
+
+
 def power_iteration(
     problem: Problem, denoiser: Denoiser, batch: Any, labels: Array, rows: Array
 ) -> tuple[Array, Array, Any]:
@@ -28,22 +51,18 @@ def power_iteration(
 
     The rows come back with a root mean square norm of sqrt(start_overlap).
     """
-    design, learner, rank = problem.design, problem.learner, problem.target.rank
-    moments = response(denoiser, labels, rank)
-    drift = -jnp.sum(moments, axis=0) / design.dim
+    learner, rank = problem.learner, problem.target.rank
+    linear = linearised(problem, denoiser, labels)
     keep = learner.damping
 
     def one(_: Array, carry: tuple[Array, Array, Any]) -> tuple[Array, Array, Any]:
         rows, onsager, batch = carry
-        fields, batch = design.forward(batch, rows)
-        duals = jnp.sum(moments * (fields - onsager)[:, None, :], axis=2)
-        pull, batch = design.backward(batch, duals)
-        new = pull / design.dim + product(drift, rows)
+        new, duals, batch = linear_step(problem, linear, rows, onsager, batch)
         rows, onsager = (1 - keep) * new + keep * rows, (1 - keep) * duals + keep * onsager
         scale = (learner.start_overlap * rank / jnp.sum(rows**2)) ** 0.5
         return rows * scale, onsager * scale, batch
 
-    return lax.fori_loop(0, learner.power_steps, one, (rows, jnp.zeros_like(moments[:, 0]), batch))
+    return lax.fori_loop(0, learner.power_steps, one, (rows, jnp.zeros_like(linear.moments[:, 0]), batch))
 
 
 def response(denoiser: Denoiser, labels: Array, rank: int) -> Array:

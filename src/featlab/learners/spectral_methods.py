@@ -1,0 +1,133 @@
+"""Classical dimension reduction, which has no student: it estimates the span of the target's directions from moments
+of the inputs at given labels. Descriptions only.
+
+All take the inputs to be N(0, I_d), known to be so: nothing is whitened, no mean is subtracted. Each estimates as many
+directions as the target has, as orthonormal rows; what they estimate is a subspace, so the rows may be any rotation of
+the directions, and no risk is measured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from featlab.errors import InvalidParameter
+from featlab.learners.checks import finite_number, positive_integer, positive_number
+
+
+def check_slices(slices: object) -> None:
+    """Refuse a number of slices that separates nothing."""
+    if positive_integer("slices", slices) < 2:
+        raise InvalidParameter("slices", slices, "at least 2: one slice is the whole sample")
+
+
+@dataclass(frozen=True)
+class SlicedInverseRegression:
+    """SIR (Li 1991): the leading eigenvectors of sum_s p_s m_s m_s^T, with m_s the mean of x over the samples whose
+    label is in slice s, a share p_s of all. It is blind to directions along which E[x | y] = 0, as those of even links.
+
+    Attributes:
+        slices: into how many parts of equal size the sorted labels are cut; more than the target has directions.
+            Equal labels are told apart by the order of the samples, which knows nothing.
+    """
+
+    clock: ClassVar[str] = "once"
+    student_kind: ClassVar[None] = None
+
+    slices: int = 10
+
+    def __post_init__(self) -> None:
+        check_slices(self.slices)
+
+
+@dataclass(frozen=True)
+class SlicedAverageVariance:
+    """SAVE (Cook, Weisberg 1991): the leading eigenvectors of sum_s p_s (I - C_s)^2, with C_s the covariance of x over
+    the samples whose label is in slice s, by block Lanczos iteration.
+
+    Attributes:
+        slices: as in `SlicedInverseRegression`.
+        iterations: of Lanczos, at most; each reads the batch twice.
+        tolerance: it stops when |M v - theta v| < tolerance |theta|, over the leading pairs together.
+    """
+
+    clock: ClassVar[str] = "iterations"
+    student_kind: ClassVar[None] = None
+
+    slices: int = 10
+    iterations: int = 30
+    tolerance: float = 1e-4
+
+    def __post_init__(self) -> None:
+        check_slices(self.slices)
+        positive_integer("iterations", self.iterations)
+        positive_number("tolerance", self.tolerance)
+
+    @property
+    def steps(self) -> int:
+        """The number of iterations, by the name it has in learners of a few steps."""
+        return self.iterations
+
+
+@dataclass(frozen=True)
+class PrincipalHessian:
+    """PHD (Li 1992, from residuals): the eigenvectors of mean(r x x^T) with the eigenvalues largest in size, where
+    r = y - mean(y) - <b, x> and b = mean((y - mean(y)) x), by block Lanczos iteration. Its limit is E[grad^2 f], on
+    the target's directions; it is blind to odd links, whose second Hermite coefficients vanish.
+
+    Attributes:
+        iterations, tolerance: as in `SlicedAverageVariance`; an iteration reads the batch once.
+    """
+
+    clock: ClassVar[str] = "iterations"
+    student_kind: ClassVar[None] = None
+
+    iterations: int = 30
+    tolerance: float = 1e-4
+
+    def __post_init__(self) -> None:
+        positive_integer("iterations", self.iterations)
+        positive_number("tolerance", self.tolerance)
+
+    @property
+    def steps(self) -> int:
+        """The number of iterations, by the name it has in learners of a few steps."""
+        return self.iterations
+
+
+@dataclass(frozen=True)
+class SpectralEstimator:
+    """The optimal spectral method for multi-index models (Defilippis et al. 2025, arXiv:2502.02545): the leading
+    eigenvector, in R^(n x r), of omega -> (X X^T / d - I) G omega with G(y) = E[z z^T - I | y], by damped power
+    iteration; the estimate is the span of (1/d) (G omega)^T X, r rows.
+
+    Where E[z | y] = 0 it finds something iff n/d > alpha_c, the threshold of Bayes-AMP: then its eigenvalue is
+    alpha / alpha_c, outside a bulk of radius sqrt(alpha / alpha_c). It finds the directions that share the smallest
+    threshold; where two directions have thresholds of their own, only those of the smaller one. Where E[z | y] is not
+    zero, the covariance of z at given y takes the place of the second moment: Bayes-AMP and `SlicedInverseRegression`
+    do better there.
+
+    Attributes:
+        iterations: at most; each reads the batch once.
+        damping: the weight of the old vector, from 0 to below 1: eigenvalues -alpha / alpha_c, as for sign(h1*h2), fall
+            behind those above zero.
+        tolerance: it stops when the vector, of norm 1, moves less than that. Below the threshold it never does.
+    """
+
+    clock: ClassVar[str] = "iterations"
+    student_kind: ClassVar[None] = None
+
+    iterations: int = 60
+    damping: float = 0.35
+    tolerance: float = 1e-3
+
+    def __post_init__(self) -> None:
+        positive_integer("iterations", self.iterations)
+        if not 0 <= finite_number("damping", self.damping) < 1:
+            raise InvalidParameter("damping", self.damping, "from 0 to below 1, the weight of the old vector")
+        positive_number("tolerance", self.tolerance)
+
+    @property
+    def steps(self) -> int:
+        """The number of iterations, by the name it has in learners of a few steps."""
+        return self.iterations
