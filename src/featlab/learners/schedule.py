@@ -30,6 +30,7 @@ def schedule(learner: Any, dim: int, samples: int | None, times: Sequence[float]
     "one-pass": time is steps/d; `times` says when to look, or `samples` in all, at 40 log-spaced times.
     "steps": time is the number of steps, all of the learner's `steps` unless `times` names some.
     "iterations": the same, 40 log-spaced ones unless `times` names some.
+    "flow": time is that of the flow, all multiples of the learner's `interval` unless `times` names some.
     "once": there is nothing but a result, at time 0.
     Readouts have the clock of their first layer.
     """
@@ -37,6 +38,8 @@ def schedule(learner: Any, dim: int, samples: int | None, times: Sequence[float]
         return _once(learner, samples, times)
     if isinstance(learner, Readout):
         return schedule(learner.first, dim, samples, times)
+    if learner.clock == "flow":
+        return _flow(learner, times)
     if learner.clock in ("steps", "iterations"):
         every = _log_spaced(learner.steps) if learner.clock == "iterations" else range(learner.steps + 1)
         steps = _step_numbers(every if times is None else times, 1.0)
@@ -54,6 +57,14 @@ def schedule(learner: Any, dim: int, samples: int | None, times: Sequence[float]
     if last is not None and steps[-1] > last:
         raise InvalidParameter("times", times, f"times up to {last / dim}, for which there are samples")
     return Schedule(steps, float(dim))
+
+
+def _flow(learner: Any, times: Sequence[float] | None) -> Schedule:
+    unit = 1 / learner.interval
+    steps = tuple(range(learner.steps + 1)) if times is None else _step_numbers(times, unit)
+    if steps[-1] > learner.steps:
+        raise InvalidParameter("times", times, f"times of the flow from 0 to {learner.time}")
+    return Schedule(steps, unit)
 
 
 def _once(learner: Any, samples: int | None, times: Sequence[float] | None) -> Schedule:

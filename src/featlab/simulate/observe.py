@@ -57,7 +57,7 @@ def check_names(names: Iterable[str] | None, steps: Algorithm, student: bool = T
     own = [name for name in steps.measures if name not in COMMON]
     allowed = [name for name in (*COMMON, *own) if name not in absent or name in own]
     if names is None:
-        names = [name for name in (*DEFAULT, *own) if name in allowed]
+        names = [name for name in (*DEFAULT, *own) if name in allowed and name not in steps.on_request]
     risk_names = ["risk", *_WITH_RISK] if steps.fit is not None else ["risk", "risk_error"]
     chosen: list[str] = []
     for name in dict.fromkeys([names] if isinstance(names, str) else names):

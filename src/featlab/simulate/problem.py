@@ -46,6 +46,7 @@ class Algorithm(NamedTuple):
         measures: name -> (State, key -> its value), for quantities of `featlab.results` that only this learner has, or
             that it measures in its own way; "risk" comes as (risk, its error).
         absent: names of quantities that this learner does not have.
+        on_request: names of those of its own that are measured only when asked for.
         fit: State, key -> "risk", "risk_error", "ridge" of a readout fitted at an observed time, in float64; or None.
     """
 
@@ -57,6 +58,7 @@ class Algorithm(NamedTuple):
     outcomes: tuple[str, ...] = ()
     measures: Mapping[str, Callable[[Any, Array], Any]] = MappingProxyType({})
     absent: tuple[str, ...] = ()
+    on_request: tuple[str, ...] = ()
     fit: Callable[[Any, Array], dict[str, Array]] | None = None
 
 
