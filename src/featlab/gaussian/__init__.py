@@ -21,6 +21,7 @@ _PUBLIC = {
     "PowerLaw": "powerlaw",
     "compare_with_log": "powerlaw",
     "fit_power_law": "powerlaw",
+    "crossing": "crossings",
     "local_slopes": "powerlaw",
 }
 

@@ -1,0 +1,43 @@
+"""Where a measured, increasing curve reaches a level: the number of samples at which an accuracy is 90%, say."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import isotonic_regression
+
+from featlab.errors import InvalidParameter
+
+
+def crossing(x: ArrayLike, y: ArrayLike, level: float) -> float:
+    """The x at which y(x) reaches `level`, for a law that increases with x > 0 and is measured with errors.
+
+    The measurements are made increasing by least squares (isotonic regression; Barlow, Bartholomew, Bremner, Brunk
+    1972), so that a lucky point does not count as an early crossing, and interpolated linearly in log x.
+
+    Returns:
+        The crossing; inf, if y stays below the level at every x; 0, if it is reached at the smallest x already. Neither
+        is a measurement, and `fit_power_law` refuses both.
+
+    Raises:
+        InvalidParameter: for x that are not positive, finite and distinct, y of another shape or not finite.
+    """
+    points, values = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if points.ndim != 1 or not points.size or not np.all(np.isfinite(points)) or np.any(points <= 0):
+        raise InvalidParameter("x", x, "a sequence of finite numbers above 0")
+    if values.shape != points.shape or not np.all(np.isfinite(values)):
+        raise InvalidParameter("y", y, f"one finite measurement for each x, which has shape {points.shape}")
+    order = np.argsort(points)
+    points, values = points[order], values[order]
+    if np.any(np.diff(points) == 0):
+        raise InvalidParameter("x", x, "distinct numbers; average repeated measurements first")
+    law = isotonic_regression(values).x
+    if law[0] >= level:
+        return 0.0
+    if law[-1] < level:
+        return inf
+    above = int(np.argmax(law >= level))
+    share = (level - law[above - 1]) / (law[above] - law[above - 1])
+    return float(points[above - 1] * (points[above] / points[above - 1]) ** share)

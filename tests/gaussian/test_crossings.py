@@ -1,0 +1,53 @@
+"""A crossing is found where it is, and noise does not bring it forward."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+import pytest
+
+from featlab.errors import InvalidParameter
+from featlab.gaussian import crossing
+
+
+def test_a_straight_line_in_log_x() -> None:
+    x = np.geomspace(1, 100, 7)
+    assert crossing(x, np.log(x), np.log(30)) == pytest.approx(30, rel=1e-12)
+    assert crossing(x[::-1], np.log(x)[::-1], np.log(30)) == pytest.approx(30, rel=1e-12)
+    assert crossing([10, 20], [0.8, 0.9], 0.9) == pytest.approx(20)
+
+
+def test_a_lucky_point_is_no_crossing() -> None:
+    x, lucky = [10, 20, 40, 80], [0.5, 0.92, 0.6, 0.96]
+    assert crossing(x, lucky, 0.9) > 40
+    assert crossing(x, [0.5, 0.92, 0.93, 0.96], 0.9) < 20  # a steady one is
+
+
+def test_errors_of_measurement_average_out() -> None:
+    rng = np.random.default_rng(0)
+    x = np.geomspace(10, 1000, 13)
+    law = 0.5 + 0.5 * np.tanh(np.log(x / 100))
+    truth = np.log(100) + np.arctanh(0.5)
+    measured = law + 0.03 * rng.standard_normal((400, 13))
+
+    def unbiased(found: list[float]) -> bool:
+        error = np.std(np.log(found)) / 20
+        return bool(abs(np.mean(np.log(found)) - truth) < 4 * error + 0.01)  # curvature between points: below 0.01
+
+    assert unbiased([crossing(x, y, 0.75) for y in measured])
+    assert not unbiased([x[np.argmax(y > 0.75)] for y in measured])  # the first point above the level is not
+
+
+def test_what_is_never_reached_or_always() -> None:
+    assert crossing([1, 2, 3], [0.1, 0.2, 0.3], 0.9) == inf
+    assert crossing([1, 2, 3], [0.91, 0.95, 1.0], 0.9) == 0
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "name"),
+    [([0, 1], [1, 2], "x"), ([1, 1], [1, 2], "x"), ([], [], "x"), ([1, 2], [1], "y"), ([1, 2], [1, float("nan")], "y")],
+)
+def test_what_is_refused(x: list[float], y: list[float], name: str) -> None:
+    with pytest.raises(InvalidParameter, match=f"^{name}:"):
+        crossing(x, y, 0.5)
