@@ -43,6 +43,15 @@ def test_lines_are_medians_and_bands_quartiles() -> None:
     assert band[:, 1].max() == pytest.approx(high.max())
 
 
+def test_without_a_risk_the_first_measure_is_drawn() -> None:
+    given = dataset(np.linspace(0, 4, 5)).rename(risk="accuracy")
+    given["accuracy"].attrs["meaning"] = "P(sign f = y)"
+    figure = trajectory_figure(given)
+    np.testing.assert_allclose(lines(figure, 1)["median and quartiles"], np.median(given["accuracy"].values, axis=0))
+    assert figure.axes[1].get_title(loc="left") + figure.axes[1].get_title() == "Accuracy"
+    assert figure.axes[1].get_ylabel() == "P(sign f = y)"
+
+
 def test_single_seeds_are_there_but_not_too_many() -> None:
     few, many = (trajectory_figure(dataset(np.linspace(0, 4, 5), seeds=count, directions=1)) for count in (9, 100))
     assert len(few.axes[1].lines) == 9 + 1

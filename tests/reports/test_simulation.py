@@ -65,6 +65,15 @@ def test_several_neurons_and_directions() -> None:
     assert "overlap" not in text(dataset(neurons=4, directions=3)).split("Outcome")[0]
 
 
+def test_a_learner_without_a_risk_shows_what_it_measures() -> None:
+    given = (
+        dataset(neurons=4, directions=2).drop_vars("risk").assign(accuracy=(("seed", "time"), np.full((5, 3), 0.875)))
+    )
+    shown = text(given)
+    assert "accuracy" in shown and " 0.875" in shown
+    assert "risk" not in shown and "overlap" not in shown
+
+
 def test_many_times_are_thinned_and_it_is_said() -> None:
     shown = text(dataset(times=40))
     assert "12 of 40 times are shown" in shown

@@ -26,8 +26,15 @@ def alignments(dataset: xr.Dataset) -> Floats:
     return np.sqrt(np.mean(cosines**2, axis=2))
 
 
+def measured_over_time(dataset: xr.Dataset) -> dict[str, Floats]:
+    """Name -> (seed, time): the risk; for a learner that has none, the numbers that it measures in its place."""
+    scalars = [name for name, values in dataset.data_vars.items() if set(values.dims) == {"seed", "time"}]
+    names = ["risk"] if "risk" in scalars else scalars
+    return {str(name): dataset[name].transpose("seed", "time").values.astype(np.float64) for name in names}
+
+
 def trajectory_figure(dataset: xr.Dataset) -> Figure:
-    """Two panels from a simulated dataset: the alignment with each direction, and the risk.
+    """Two panels from a simulated dataset: the alignment with each direction, and the risk, or what is in its place.
 
     Lines are medians over seeds, bands reach from the first to the third quartile, single seeds are faint; seeds that
     diverged leave the picture where they do. The dashed line is 1/sqrt(d), what chance gives.
@@ -46,8 +53,10 @@ def trajectory_figure(dataset: xr.Dataset) -> Figure:
     left.axhline(chance, color=INK, linestyle="--", linewidth=0.9, label="1/sqrt(d)")
     left.set_ylim(0, 1.03)
     add_legend(left, loc="best")
-    dress(right, title="Risk", x=unit, y="E[(y - f)^2]")
-    _draw(right, times, dataset["risk"].transpose("seed", "time").values, SERIES[0], "median and quartiles")
+    measure, values = next(iter(measured_over_time(dataset).items()))
+    formula = "E[(y - f)^2]" if measure == "risk" else dataset[measure].attrs["meaning"]
+    dress(right, title=measure.replace("_", " ").capitalize(), x=unit, y=formula)
+    _draw(right, times, values, SERIES[0], "median and quartiles")
     right.set_ylim(bottom=0)
     add_legend(right, loc="best")
     for axes in (left, right):

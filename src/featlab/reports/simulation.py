@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from featlab.figures.trajectories import alignments
+from featlab.figures.trajectories import alignments, measured_over_time
 from featlab.gaussian.hermite import Floats
 from featlab.learners import StepLaw
 
@@ -28,7 +28,8 @@ def simulation_text(dataset: xr.Dataset, learner: Any, student: Any) -> Group:
     The learner and the student are the descriptions that made the dataset; only what is not a default is shown.
     """
     shown = shown_times(dataset.sizes["time"])
-    notes = [_outcomes(dataset), "Medians over seeds; overlaps are means with their standard error."]
+    means = "; overlaps are means with their standard error" if "risk" in dataset else ""
+    notes = [_outcomes(dataset), f"Medians over seeds{means}."]
     if len(shown) < dataset.sizes["time"]:
         notes.append(f"{len(shown)} of {dataset.sizes['time']} times are shown; --json has all of them.")
     return Group(
@@ -82,10 +83,11 @@ def _heading(dataset: xr.Dataset, learner: Any, student: Any) -> Text:
 
 
 def order_parameter_table(dataset: xr.Dataset, shown: list[int]) -> Padding:
-    """Over time, each direction's cosine (median over seeds) and overlap (mean with its error), and the risk."""
-    cosines, risk = alignments(dataset), dataset["risk"].transpose("seed", "time").values
+    """Over time, each direction's cosine (median over seeds) and overlap (mean with its error), and the risk; for a
+    learner without a risk, what it measures in its place."""
+    cosines, measured = alignments(dataset), measured_over_time(dataset)
     rank, wide = cosines.shape[2], dataset.sizes["neuron"] > 1
-    with_means, with_subspace = rank <= _MOST_DIRECTIONS, wide and rank > 1
+    with_means, with_subspace = "risk" in dataset and rank <= _MOST_DIRECTIONS, wide and rank > 1
     overlaps = _overlaps(dataset)
     stepwise = np.array_equal(dataset["time"].values, dataset["step"].values)
     names = [f"h{place + 1}" for place in range(rank)]
@@ -95,7 +97,7 @@ def order_parameter_table(dataset: xr.Dataset, shown: list[int]) -> Padding:
         *(f"|cos| {name}" for name in names),
         *(f"{'rms ' if wide else ''}overlap {name}" for name in names if with_means),
         *(["subspace"] if with_subspace else []),
-        "risk",
+        *(name.replace("_", " ") for name in measured),
     ):
         table.add_column(column, justify="right", no_wrap=True)
     for index in shown:
@@ -105,7 +107,7 @@ def order_parameter_table(dataset: xr.Dataset, shown: list[int]) -> Padding:
         if with_subspace:
             values = dataset["subspace"].transpose("seed", "time", "component").values[:, index]
             row.append(" ".join(_median(values[:, place], ".2f") for place in range(values.shape[1])))
-        table.add_row(*row, _median(risk[:, index], ".4g"))
+        table.add_row(*row, *(_median(values[:, index], ".4g") for values in measured.values()))
     return Padding(table, (1, 0, 1, 0))
 
 
