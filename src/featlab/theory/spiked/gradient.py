@@ -1,0 +1,212 @@
+"""The gradient of one neuron under a spiked covariance, exactly at every d.
+
+Inputs x = S^{1/2} z with S = I + theta mu mu^T; a single-index target f* = g(h), h = <x, beta>/sqrt(kappa),
+kappa = 1 + theta m^2, m = <mu, beta>, g a polynomial; a neuron sigma(<x, w> + b), |w| = 1. One sample contributes
+G = x sigma'(<x, w> + b) y to the (uphill, correlation) gradient. In the coordinates z both h = <u, z> and
+<x, w> = s xi, xi = <v, z>, are Gaussian, with
+
+    u = S^{1/2} beta / sqrt(kappa),   v = S^{1/2} w / s,   s^2 = 1 + theta <w, mu>^2,   rho = <u, v>.
+
+By Stein's lemma (Ba et al. 2023; Mousavi-Hosseini et al. 2023, arXiv 2309.03843)
+
+    E[G] = A S beta/sqrt(kappa) + B S w,
+    A = E[g'(h) sigma'(s xi + b)] = sum_j (j+1)! c_{j+1} a_j rho^j,
+    B = E[g(h) sigma''(s xi + b)] = (1/s) sum_j (j+1)! c_j a_{j+1} rho^j,
+
+where g = sum_j c_j He_j and sigma'(s xi + b) = sum_j a_j He_j(xi). At a random w, rho is of order
+sqrt(|S beta|^2 / (kappa d)), so that A is of order rho^{k-1}, k the information exponent: d^{-(k-1)/2} without a spike,
+(theta/d)^{(k-1)/2} with an aligned one. All sums end with the degree of g.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import sqrt
+
+import numpy as np
+
+from featlab.errors import InvalidParameter
+from featlab.gaussian.activations import Activation
+from featlab.gaussian.activations_integrals import line_rule
+from featlab.gaussian.hermite import Floats, hermite_normalised_all
+from featlab.targets import Isotropic, Spiked, Target
+from featlab.theory.question import NoPrediction
+
+# Integrals over xi: panels of this width on [-REACH, REACH], cut at the kinks of sigma'.
+_WIDTH, _REACH = 1.0, 12.0
+# Two directions are one below this squared sine.
+_PARALLEL = 1e-14
+
+
+@dataclass(frozen=True)
+class Neuron:
+    """Where a neuron stands: <w, beta>, <w, mu>, its bias; |w| = 1."""
+
+    along_target: float
+    along_spike: float
+    bias: float = 0.0
+
+
+@dataclass(frozen=True)
+class NeuronGradient:
+    """The law of one sample's gradient G = x sigma'(<x, w> + b) y up to second order, on orthonormal axes.
+
+    Attributes:
+        signal: A |S beta| / sqrt(kappa): the part of E[G] that does not come from w itself; with the sign of A.
+        feature: A |S^{3/2} beta| / sqrt(kappa), the standard deviation of <x, .> of that part on fresh inputs.
+        mean: E[G] on the axes beta, the rest of mu (any other, if mu is beta), the rest of w.
+        second: E[G_e^2] on these axes.
+        elsewhere: E[G_e^2] in any other direction: E[sigma'^2 y^2].
+    """
+
+    signal: float
+    feature: float
+    mean: Floats
+    second: Floats
+    elsewhere: float
+
+    def deviation(self, dim: int, samples: int) -> float:
+        """sqrt(E |G_n - E G|^2) for the mean G_n over n samples: sqrt(d/n) to leading order."""
+        return sqrt((self._total(dim) - float(self.mean @ self.mean)) / samples)
+
+    def noise(self, dim: int, samples: int) -> float:
+        """The same for the part of G_n outside the first two axes, those of beta and mu."""
+        outside = self.second[2] - self.mean[2] ** 2 + (dim - 3) * self.elsewhere
+        return sqrt(outside / samples)
+
+    def cosine(self, dim: int, samples: int) -> float:
+        """E <G_n, beta> / sqrt(E |G_n|^2): the typical cosine of the gradient with beta."""
+        square = float(self.mean @ self.mean)
+        return float(self.mean[0]) / sqrt(square + (self._total(dim) - square) / samples)
+
+    def _total(self, dim: int) -> float:
+        return float(self.second.sum()) + (dim - 3) * self.elsewhere
+
+
+def neuron_gradient(target: Target, activation: Activation, neuron: Neuron) -> NeuronGradient:
+    """The law of the gradient of one neuron, for a single-index polynomial target on isotropic or spiked inputs.
+
+    Raises:
+        NoPrediction: for several directions, noise inside the link, a link that is not a polynomial, other inputs.
+        InvalidParameter: for overlaps that no unit vector w has.
+    """
+    place = _geometry(_spike(target), neuron)
+    label = _label_moments(target)
+    slope = _slope_moments(activation, place.scale, neuron.bias, label.squares.shape[1])
+    powers = place.correlation ** np.arange(label.squares.shape[1])
+    first = float((label.derivative * slope.plain) @ powers)
+    second = float((label.plain * slope.derivative) @ powers) / place.scale
+    moments = (label.squares * powers) @ slope.squares.T
+    return NeuronGradient(
+        signal=first * float(np.linalg.norm(place.target_image)),
+        feature=first * float(np.linalg.norm(place.root @ place.target_image)),
+        mean=first * place.target_image + second * place.weight_image,
+        second=np.array([place.second_moment(axis, moments) for axis in range(3)]),
+        elsewhere=float(moments[0, 0]),
+    )
+
+
+@dataclass(frozen=True)
+class _Geometry:
+    """On the axes beta, rest of mu, rest of w: s, rho, S beta/sqrt(kappa), S w, S^{1/2}, u and v."""
+
+    scale: float
+    correlation: float
+    target_image: Floats
+    weight_image: Floats
+    root: Floats
+    target_row: Floats
+    weight_row: Floats
+
+    def second_moment(self, axis: int, moments: Floats) -> float:
+        """E[<x, e>^2 sigma'^2 y^2] from moments[i, j] = E[h^i xi^j sigma'^2 y^2].
+
+        <x, e> = alpha h + beta xi + (a part independent of both, of the variance that is left).
+        """
+        row, rho = self.root[axis], self.correlation
+        with_target, with_weight = float(row @ self.target_row), float(row @ self.weight_row)
+        if 1 - rho**2 < _PARALLEL:
+            alpha, beta = with_target, 0.0
+        else:
+            alpha = (with_target - rho * with_weight) / (1 - rho**2)
+            beta = (with_weight - rho * with_target) / (1 - rho**2)
+        left = float(row @ row) - alpha * with_target - beta * with_weight
+        inside = alpha**2 * moments[2, 0] + 2 * alpha * beta * moments[1, 1] + beta**2 * moments[0, 2]
+        return left * float(moments[0, 0]) + float(inside)
+
+
+def _geometry(spike: Spiked, neuron: Neuron) -> _Geometry:
+    (overlap,), strength = spike.overlaps, spike.strength
+    across = sqrt(max(1 - overlap**2, 0.0))
+    mu = np.array([overlap, across, 0.0])
+    second = (neuron.along_spike - overlap * neuron.along_target) / across if across else 0.0
+    rest = 1 - neuron.along_target**2 - second**2
+    if rest < -_PARALLEL or (not across and abs(neuron.along_spike - overlap * neuron.along_target) > _PARALLEL):
+        raise InvalidParameter("neuron", neuron, f"overlaps of a unit vector, where <mu, beta> = {overlap:g}")
+    weight = np.array([neuron.along_target, second, sqrt(max(rest, 0.0))])
+    target = np.array([1.0, 0.0, 0.0])
+    root = np.eye(3) + (sqrt(1 + strength) - 1) * np.outer(mu, mu)
+    spread = sqrt(1 + strength * overlap**2)
+    scale = float(np.linalg.norm(root @ weight))
+    target_row, weight_row = root @ target / spread, root @ weight / scale
+    return _Geometry(
+        scale=scale,
+        correlation=float(target_row @ weight_row),
+        target_image=root @ target_row,
+        weight_image=root @ root @ weight,
+        root=root,
+        target_row=target_row,
+        weight_row=weight_row,
+    )
+
+
+@dataclass(frozen=True)
+class _LabelMoments:
+    """E[f h_j] for f = g, g' (plain, derivative) and f = y^2 h^i, i = 0, 1, 2 (squares), h_j = He_j/sqrt(j!)."""
+
+    plain: Floats
+    derivative: Floats
+    squares: Floats
+
+
+@lru_cache(maxsize=64)
+def _label_moments(target: Target) -> _LabelMoments:
+    if target.rank != 1 or target.hidden or target.degree is None:
+        raise NoPrediction(f"{target.text}: the gradient under a spike is known for polynomials of one direction, h1")
+    orders = 2 * target.degree + 3  # y^2 h^2 has the degree 2 p + 2, and the rule is exact for twice as much
+    points, weights = np.polynomial.hermite_e.hermegauss(orders + 1)
+    basis = hermite_normalised_all(orders, points) * (weights / weights.sum())
+    values = target.link(points[:, None])
+    plain = basis @ values
+    squares = np.stack([basis[:-1] @ ((values**2 + target.noise) * points**power) for power in range(3)])
+    return _LabelMoments(plain[:-1], plain[1:] * np.sqrt(np.arange(1, orders + 1)), squares)
+
+
+@dataclass(frozen=True)
+class _SlopeMoments:
+    """E[f h_j] of f = sigma'(s xi + b), its derivative in xi, and sigma'^2 xi^i, i = 0, 1, 2."""
+
+    plain: Floats
+    derivative: Floats
+    squares: Floats
+
+
+def _slope_moments(activation: Activation, scale: float, bias: float, orders: int) -> _SlopeMoments:
+    points, weights = line_rule([(kink - bias) / scale for kink in activation.kinks], _WIDTH / max(scale, 1.0), _REACH)
+    slope = activation.derivative(scale * points + bias)
+    basis = hermite_normalised_all(orders, points) * weights
+    plain = basis @ slope
+    squares = np.stack([basis[:-1] @ (slope**2 * points**power) for power in range(3)])
+    return _SlopeMoments(plain[:-1], plain[1:] * np.sqrt(np.arange(1, orders + 1)), squares)
+
+
+def _spike(target: Target) -> Spiked:
+    """The spike; of isotropic inputs, one of no strength along beta."""
+    if isinstance(target.inputs, Isotropic):
+        return Spiked(0.0, (1.0,) + (0.0,) * (target.rank - 1))
+    if not isinstance(target.inputs, Spiked):
+        raise NoPrediction(
+            f"inputs {target.inputs!r}: isotropic or spiked ones were expected; take a law at a dimension"
+        )
+    return target.inputs
