@@ -73,6 +73,7 @@ def _planted(option: str, text: str) -> tuple[tuple[float, ...], ...]:
 _READ: dict[str, Callable[[str, str], Any]] = {
     "step_size": step,
     "inner_step": step,
+    "temperature": lambda option, given: step(option, given) if isinstance(given, str) else given,
     "scale": _scales,
     "biases": _number_or_word,
     "planted": _planted,

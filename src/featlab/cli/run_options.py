@@ -17,7 +17,7 @@ from typer.core import TyperCommand
 
 from featlab.cli.errors import fail
 from featlab.cli.learner_options import build_learner, build_student, learner_fields, numbers, other_fields, whole
-from featlab.cli.spike_options import AlignmentOption, SpikeOption, spiked_inputs
+from featlab.cli.spike_options import AlignmentOption, HypercubeOption, SpikeOption, asked_inputs
 
 if TYPE_CHECKING:
     from featlab.targets import Target
@@ -72,6 +72,7 @@ def ask(
     noise: Annotated[float, typer.Option(metavar="V", help="Variance of Gaussian noise added to the label.")] = 0.0,
     spike: SpikeOption = None,
     alignment: AlignmentOption = None,
+    hypercube: HypercubeOption = None,
     step_size: Annotated[
         str | None, typer.Option(metavar="S", help="A number or a law: 0.1, 0.1/d, 2*d^-0.5.", rich_help_panel=_LEARNER)
     ] = None,
@@ -200,7 +201,7 @@ def ask(
     from featlab.targets import target
 
     return Asked(
-        target=target(expression, noise=noise, inputs=spiked_inputs(spike, alignment)),
+        target=target(expression, noise=noise, inputs=asked_inputs(spike, alignment, hypercube)),
         learner=what,
         student=student,
         dim=whole("dim", dim),

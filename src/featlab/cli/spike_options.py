@@ -1,4 +1,4 @@
-"""The options for inputs with a spike: the same for every command."""
+"""The options for inputs that are not isotropic: the same for every command."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 from featlab.cli.learner_options import numbers
 
 if TYPE_CHECKING:
-    from featlab.targets import SpikeLaw
+    from featlab.targets import Hypercube, SpikeLaw
 
 SpikeOption = Annotated[
     float | None,
@@ -23,6 +23,21 @@ AlignmentOption = Annotated[
         help="With --spike: mu's overlap d^-G1 with each direction, 0 <= G1 <= 1/2; 0, perfect alignment.",
     ),
 ]
+HypercubeOption = Annotated[
+    float | None,
+    typer.Option(
+        "--hypercube",
+        metavar="ALPHA",
+        help="Inputs +-1/sqrt(d), d^(ALPHA/2) times larger along the directions, h = +-1; 0, all alike.",
+    ),
+]
+
+
+def asked_inputs(spike: float | None, alignment: str | None, hypercube: float | None) -> SpikeLaw | Hypercube | None:
+    """The law that the three options ask for; None, isotropic Gaussian inputs."""
+    from featlab.targets.inputs import inputs_in_words
+
+    return inputs_in_words(spike, None if alignment is None else numbers("alignment", alignment), hypercube)
 
 
 def spiked_inputs(spike: float | None, alignment: str | None) -> SpikeLaw | None:

@@ -1,8 +1,8 @@
 """A point as a question: what is to be learned, by whom, how. The same for a simulation and a prediction.
 
-A point's parameters are the options of `featlab simulate`, with underscores: target, noise, spike, alignment, learner,
-dim, samples, times, the fields of the learner and of the student. A name that both have (`start` of bayes-amp) is the
-learner's.
+A point's parameters are the options of `featlab simulate`, with underscores: target, noise, spike, alignment,
+hypercube, learner, dim, samples, times, the fields of the learner and of the student. A name that both have (`start` of
+bayes-amp) is the learner's.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from featlab.targets import Target
 
 _NEEDED = ("target", "learner", "dim")
-_OTHERS = ("noise", "spike", "alignment", "samples", "times")
+_OTHERS = ("noise", "spike", "alignment", "hypercube", "samples", "times")
 _OF_ALL = frozenset([*_NEEDED, *_OTHERS])
 PARAMETERS = frozenset([*_OF_ALL, *LEARNER_OPTIONS, *READOUT_OPTIONS, *STUDENT_OPTIONS])
 AXES = {name + part: axes for name, (axes, _) in QUANTITIES.items() if axes for part in ("", "_error")}
@@ -48,7 +48,9 @@ def asked(point: Point) -> dict[str, Any]:
     overlaps = tuple(alignment) if isinstance(alignment, list) else alignment
     sizes: dict[str, Any] = {name: point[name] for name in ("dim", "samples", "times") if name in point}
     return {
-        "target": _parsed(point["target"], point.get("noise", 0.0), point.get("spike"), overlaps),
+        "target": _parsed(
+            point["target"], point.get("noise", 0.0), point.get("spike"), overlaps, point.get("hypercube")
+        ),
         "learner": learner_in_words(point["learner"], learner),
         "student": student_in_words(point["learner"], student) if student else None,
         **sizes,
@@ -90,8 +92,8 @@ def _timed_rows(dataset: xr.Dataset, label: dict[str, Any]) -> list[Row]:
 
 
 @lru_cache(maxsize=256)
-def _parsed(text: str, noise: float, spike: float | None, alignment: Any) -> Target:
+def _parsed(text: str, noise: float, spike: float | None, alignment: Any, hypercube: float | None) -> Target:
     from featlab.targets import target
-    from featlab.targets.inputs import spike_in_words
+    from featlab.targets.inputs import inputs_in_words
 
-    return target(text, noise=noise, inputs=spike_in_words(spike, alignment))
+    return target(text, noise=noise, inputs=inputs_in_words(spike, alignment, hypercube))

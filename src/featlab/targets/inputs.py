@@ -144,6 +144,18 @@ def spike_in_words(spike: float | None, alignment: Sequence[float] | float | Non
     return None
 
 
+def inputs_in_words(
+    spike: float | None, alignment: Sequence[float] | float | None, hypercube: float | None
+) -> SpikeLaw | Hypercube | None:
+    """The inputs that a command line or a study file names: a spike, or the `hypercube` with its alpha, or neither."""
+    law = spike_in_words(spike, alignment)
+    if hypercube is None:
+        return law
+    if law is not None:
+        raise InvalidParameter("hypercube", hypercube, "no spike beside it: the inputs have one law")
+    return Hypercube(hypercube)
+
+
 def _number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
 

@@ -104,7 +104,7 @@ def is_certain(learner: Any, student: TwoLayer) -> bool:
     """Whether a prediction needs no more of the start than the student's description, up to a vanishing part."""
     if isinstance(learner, BayesAmp):
         return learner.start == "informed"
-    if isinstance(learner, Readout):
+    if isinstance(learner, Readout) or not isinstance(student, TwoLayer):  # no start of another student is simulated
         return True
     certain_weights = student.start in ("orthogonal", "planted")
     return certain_weights and student.second_layer in _CERTAIN and not isinstance(student.biases, str)
