@@ -12,6 +12,15 @@ _PUBLIC = {
     "NoPrediction": "question",
     "Floor": "bounds",
     "unexplained_variance": "bounds",
+    "Hessian": "first_step",
+    "hessian": "first_step",
+    "gradient_series": "first_step",
+    "csq_queries": "csq",
+    "csq_samples": "csq",
+    "csq_tolerance": "csq",
+    "sir_matrix": "inverse_regression",
+    "save_matrix": "inverse_regression",
+    "phd_matrix": "inverse_regression",
 }
 
 __all__ = list(_PUBLIC)
