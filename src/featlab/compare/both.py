@@ -11,7 +11,8 @@ import xarray as xr
 from featlab.compare.agreement import Comparison, compare
 from featlab.compare.laying import FiniteSize
 from featlab.learners.amp import BayesAmp
-from featlab.results import ESTIMATE_START, START
+from featlab.learners.tied import TiedFlow
+from featlab.results import ESTIMATE_START, START, TIED_START
 from featlab.simulate.door import simulate
 from featlab.simulate.observe import DEFAULT
 from featlab.targets import Target
@@ -58,9 +59,16 @@ def predict_and_simulate(
         prediction = predict(target, learner, **sizes)
     elif times is not None:
         sizes["times"] = sorted({0.0, *map(float, times)})
-    needed = () if certain else ESTIMATE_START if isinstance(learner, BayesAmp) else START
+    needed = () if certain else _needed(learner)
     observed = (*DEFAULT, *(name for name in needed if name not in DEFAULT))
     run = simulate(target, learner, **sizes, seeds=seeds, key=key, design=design, observe=observed, progress=progress)
     if not certain:
         prediction = predict(target, learner, **sizes, start=run)
     return Both(prediction, run, compare(prediction, run, names=names, allowance=allowance, signless=signless))
+
+
+def _needed(learner: Any) -> tuple[str, ...]:
+    """What a prediction must know of the start of a simulation."""
+    if isinstance(learner, TiedFlow):
+        return TIED_START
+    return ESTIMATE_START if isinstance(learner, BayesAmp) else START

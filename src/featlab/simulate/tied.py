@@ -168,7 +168,7 @@ def chosen(state: State) -> TiedWeights:
 
 def excess_risk(problem: Problem, state: State, key: Array) -> tuple[Array, Array]:
     """E[(f* - f)^2] of the chosen start on fresh samples without label noise, and its standard error."""
-    network = chosen(state)
+    network: Any = chosen(state)
     samples = fresh_samples(problem, network, named(key, "risk"), RISK_SAMPLES, additive_noise=False)
 
     def squares(index: Array) -> Array:

@@ -4,9 +4,9 @@ A neuron relu(eps u - b) bends at its knot k = eps b, and whatever its sign, its
 
     relu(u - k) = [u > k] (u - k),        relu(k - u) = (k - u) + [u > k] (u - k).
 
-So f is a line, the sum of c (k - u) over the neurons with eps = -1, plus the sum of c_i (u - k_i) over the knots passed.
-With sorted knots, prefix sums give the line of each of the N + 1 pieces once, and a sample needs only to know its piece:
-n log N work for n samples instead of n N. The gradient in c has the same structure, transposed.
+So f is a line, the sum of c (k - u) over the neurons with eps = -1, plus the sum of c_i (u - k_i) over the knots
+passed. With sorted knots, prefix sums give the line of each of the N + 1 pieces once, and a sample needs only to know
+its piece: n log N work for n samples instead of n N. The gradient in c has the same structure, transposed.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def tune(problem: Problem, network: TiedWeights, key: Array) -> dict[str, Array]
 
 
 def _chunked(
-    problem: Problem, network: TiedWeights, key: Array, count: int, width: int, additive_noise: bool = True
+    problem: Problem, network: Any, key: Array, count: int, width: int, additive_noise: bool = True
 ) -> Samples:
     """New samples, in chunks so small that their features stay within the cache."""
     size = chunk_size(count, width)

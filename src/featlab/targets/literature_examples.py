@@ -8,6 +8,8 @@ from featlab.targets.literature import CatalogueEntry, easy, hard, trivial
 _HATS = "relu(h1 + 1) - 2*relu(h1) + 2*relu(h1 - 2) - relu(h1 - 3)"
 _FIRST = "(0.5*erf(1/sqrt(2)) - 1/2 + 1 - erf(2/sqrt(2)) - 0.5 + 0.5*erf(3/sqrt(2)))"
 _SECOND = "(exp(-1/2) - 2 + 2*exp(-2) - exp(-9/2))/sqrt(2*pi)/2"
+_MEAN = f"(0.5*erf(1/sqrt(2)) + 2*erf(2/sqrt(2)) - 1.5*erf(3/sqrt(2)) + 2*{_SECOND})"
+_CENTRED = f"{_HATS} - {_MEAN}"
 
 
 def _entry(name: str, text: str, words: str, citations: str, **said: object) -> CatalogueEntry:
@@ -41,11 +43,11 @@ _SINGLE_INDEX = (
            "damian2022", noise=1.0, rank=1, information_exponent=2, leap=2),
     _entry("damian-transfer", "He3(h1)/sqrt(6)", "the target that is transferred to", "damian2022", noise=1.0, rank=1,
            information_exponent=3, leap=3, generative_exponent=1),
-    _entry("hats", _HATS, "piecewise linear teacher of information exponent 1", "bietti2022", noise=1e-4, rank=1,
-           information_exponent=1, leap=1),
-    _entry("hats-two", f"{_HATS} - {_FIRST}*h1", "the same without its linear part: information exponent 2",
+    _entry("hats", _CENTRED, "piecewise linear teacher of mean 0 and information exponent 1", "bietti2022",
+           noise=1e-4, rank=1, information_exponent=1, leap=1),
+    _entry("hats-two", f"{_CENTRED} - {_FIRST}*h1", "the same without its linear part: information exponent 2",
            "bietti2022", noise=1e-4, rank=1, information_exponent=2, leap=2),
-    _entry("hats-three", f"{_HATS} - {_FIRST}*h1 - {_SECOND}*He2(h1)", "without linear and quadratic part: "
+    _entry("hats-three", f"{_CENTRED} - {_FIRST}*h1 - {_SECOND}*He2(h1)", "without linear and quadratic part: "
            "information exponent 3, with a third coefficient of only -0.016", "bietti2022", noise=1e-4, rank=1,
            information_exponent=3, leap=3),
     _entry("hats-centred", "relu(h1 + 2) - 2*relu(h1 + 1) + 2*relu(h1 - 1) - relu(h1 - 2)",

@@ -16,14 +16,16 @@ from featlab.learners.amp import BayesAmp
 from featlab.learners.checks import positive_integer
 from featlab.learners.readout import Readout
 from featlab.learners.schedule import schedule
+from featlab.learners.tied import TiedFlow
 from featlab.results import ESTIMATE_START, QUANTITIES
 from featlab.targets import Isotropic, Target
 from featlab.targets import target as make_target
 from featlab.theory.bayes.predictor import amp_start
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
 from featlab.theory.starts import lawful_start, simulated_starts, typical_start
+from featlab.theory.tied.starts import TiedStart, tied_starts
 
-Predictor = Callable[[Question, Start], Prediction]
+Predictor = Callable[[Question, Any], Prediction]
 
 # Learner -> (module of this package, function). Nothing is imported until it is asked.
 _PREDICTORS: dict[str, tuple[str, str]] = {
@@ -33,6 +35,7 @@ _PREDICTORS: dict[str, tuple[str, str]] = {
     "GiantSteps": ("giant.overlaps", "predict_giant"),
     "Readout": ("giant.readout", "predict_readout"),
     "BayesAmp": ("bayes.predictor", "predict_amp"),
+    "TiedFlow": ("tied.predictor", "predict_tied"),
 }
 # Those that say themselves which inputs they are for; the others are for isotropic ones.
 _OTHER_INPUTS: tuple[str, ...] = ()
@@ -83,7 +86,7 @@ def predict(
     return _dataset(question, answers, plan.unit).assign_attrs(_provenance(question, answers))
 
 
-def _starts(question: Question, start: xr.Dataset | None) -> Iterator[tuple[int | None, Start]]:
+def _starts(question: Question, start: xr.Dataset | None) -> Iterator[tuple[int | None, Start | TiedStart]]:
     """(None, the described start), or (seed, its start) for every simulated seed."""
     student, rank = question.student, question.target.rank
     if isinstance(question.learner, BayesAmp):
@@ -91,6 +94,8 @@ def _starts(question: Question, start: xr.Dataset | None) -> Iterator[tuple[int 
             yield None, amp_start(question.learner, rank, question.dim)
         else:
             yield from simulated_starts(start, rank, rank, ESTIMATE_START)
+    elif isinstance(question.learner, TiedFlow):
+        yield from tied_starts(start)
     elif start is not None:
         yield from simulated_starts(start, student.width, rank)
     elif isinstance(question.learner, Readout):

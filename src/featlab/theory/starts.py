@@ -14,6 +14,7 @@ from featlab.gaussian.hermite import Floats
 from featlab.learners.amp import BayesAmp
 from featlab.learners.readout import Readout
 from featlab.learners.students import TwoLayer
+from featlab.learners.tied import TiedFlow
 from featlab.results import START
 from featlab.theory.question import NoPrediction, Start
 
@@ -102,6 +103,8 @@ def lawful_start(student: TwoLayer, rank: int, dim: int) -> Start:
 
 def is_certain(learner: Any, student: TwoLayer) -> bool:
     """Whether a prediction needs no more of the start than the student's description, up to a vanishing part."""
+    if isinstance(learner, TiedFlow):
+        return False
     if isinstance(learner, BayesAmp):
         return learner.start == "informed"
     if isinstance(learner, Readout) or not isinstance(student, TwoLayer):  # no start of another student is simulated

@@ -1,0 +1,1 @@
+"""Networks whose neurons share one direction: the population loss, its critical points, its flow, and the rates."""

@@ -1,0 +1,75 @@
+"""The critical points of the population loss of a network with one shared direction, found and classified numerically.
+
+At a critical point c is the best one for its cosine m, and either dL/dm = 0 or |m| = 1, where the sphere ends. The
+theorem of Bietti, Bruna, Sanford, Song 2022 (arXiv:2210.15651), for lambda small and N of order 1/lambda at least, has
+two kinds: *bad*, m = 0 with c = 0, and *good*, m = +-1. At finite N and lambda there may be others; here they are
+looked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+
+from featlab.gaussian.hermite import Floats
+from featlab.theory.tied.loss import PopulationLoss
+
+# Critical points off the equator are looked for from here on: nearer to it, slopes of order m^(2s-1) drown in rounding.
+LEAST_COSINE = 0.02
+_SCAN = 400
+_ZERO = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class CriticalPoint:
+    """A point where the loss has no slope in c nor along the sphere.
+
+    Attributes:
+        cosine: m.
+        second: c.
+        loss: L(c, m).
+        kind: "good" (|m| = 1), "bad" (m = 0 and c = 0) or "other".
+        curvature: the second derivative of the loss along a great circle through theta and theta*, c following at its
+            best: -m dL/dm at a pole (in all d - 1 directions), (1 - m^2) P''(m) elsewhere. L being convex in c, the
+            Hessian is positive where this is. It vanishes at the equator for information exponents above 1.
+        stable: whether it is a local minimum: by the curvature, and where that vanishes by the loss nearby.
+    """
+
+    cosine: float
+    second: Floats
+    loss: float
+    kind: str
+    curvature: float
+    stable: bool
+
+
+def critical_points(loss: PopulationLoss) -> tuple[CriticalPoint, ...]:
+    """All critical points with |m| = 0, |m| = 1 or 0.02 < |m| < 1, in the order of their cosines."""
+    found = [-1.0, 1.0]
+    scale = loss.label_square
+    if abs(loss.projected(0.0, 1)) <= _ZERO * scale:
+        found.append(0.0)
+    grid = np.linspace(LEAST_COSINE, 1.0, _SCAN)
+    for side in (-1.0, 1.0):
+        slopes = np.array([loss.projected(side * m, 1) for m in grid])
+        for index in np.flatnonzero(slopes[:-1] * slopes[1:] < 0):
+            ends = sorted((side * grid[index], side * grid[index + 1]))
+            found.append(float(brentq(lambda m: loss.projected(m, 1), *ends)))
+    return tuple(_classified(loss, cosine) for cosine in sorted(found))
+
+
+def _classified(loss: PopulationLoss, cosine: float) -> CriticalPoint:
+    second = loss.best_second(cosine)
+    value = loss.projected(cosine)
+    if abs(cosine) == 1:
+        curvature, kind = -cosine * loss.projected(cosine, 1), "good"
+    else:
+        curvature = (1 - cosine**2) * loss.projected(cosine, 2)
+        kind = "bad" if cosine == 0 and np.linalg.norm(second) <= _ZERO else "other"
+    if abs(curvature) > _ZERO * loss.label_square:
+        stable = curvature > 0
+    else:
+        stable = min(loss.projected(side * LEAST_COSINE) for side in (-1.0, 1.0)) > value
+    return CriticalPoint(cosine, second, value, kind, float(curvature), bool(stable))

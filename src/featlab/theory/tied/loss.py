@@ -1,0 +1,111 @@
+"""The population loss of a network with one shared direction, as a function of its second layer and one cosine.
+
+With m = <theta, theta*> the fields z of the target and u of the network are standard normals of correlation m, and
+E[h_j(z) h_k(u)] = m^k [j = k], so that (Bietti, Bruna, Sanford, Song 2022, arXiv:2210.15651)
+
+    L(c, m) = E[y^2] - 2 <c, a(m)> + <c, G c> + lambda |c|^2,     a_i(m) = sum_k alpha_k E[phi_i h_k] m^k,
+
+G being the Gram matrix of the neurons. It is quadratic in c; its minimum over c is the projected loss
+P(m) = E[y^2] - <a(m), (G + lambda)^{-1} a(m)>.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from featlab.gaussian.hermite import Floats
+from featlab.learners.checks import positive_number
+from featlab.targets import Target
+from featlab.targets import target as make_target
+from featlab.theory.tied.neurons import LinkSeries, Neurons, link_series
+
+# The series of a piecewise linear link and of relus fall like k^(-5/4): with so many terms a(m) is right to 1e-6, and
+# its slope at |m| = 1 to about 1e-3; inside, m^k makes both exact.
+ORDERS = 400
+
+
+@dataclass(frozen=True, eq=False)
+class PopulationLoss:
+    """L(c, m).
+
+    Attributes:
+        label_square: E[y^2], label noise included.
+        gram: G (N, N).
+        series: alpha_k E[phi_i h_k], (N, K + 1).
+        penalty: lambda.
+    """
+
+    label_square: float
+    gram: Floats
+    series: Floats
+    penalty: float
+
+    def correlations(self, cosine: float, order: int = 0) -> Floats:
+        """a(m) = E[y phi_i(u)], (N,), or its derivative of this order in m."""
+        degrees = np.arange(order, self.series.shape[1])
+        factors = np.ones(len(degrees))
+        for lowered in range(order):
+            factors = factors * (degrees - lowered)
+        return self.series[:, order:] @ (factors * float(cosine) ** (degrees - order))
+
+    def value(self, second: Floats, cosine: float) -> float:
+        """L(c, m)."""
+        error = self.label_square - 2 * second @ self.correlations(cosine) + second @ self.gram @ second
+        return float(error + self.penalty * second @ second)
+
+    def gradient(self, second: Floats, cosine: float) -> tuple[Floats, float]:
+        """(dL/dc, dL/dm). On the sphere the gradient in theta is (dL/dm) (theta* - m theta)."""
+        to_second = 2 * (self.gram @ second + self.penalty * second - self.correlations(cosine))
+        return to_second, float(-2 * second @ self.correlations(cosine, 1))
+
+    def best_second(self, cosine: float) -> Floats:
+        """The c of lowest loss at this cosine, (G + lambda)^{-1} a(m)."""
+        return self._solve(self.correlations(cosine))
+
+    def projected(self, cosine: float, order: int = 0) -> float:
+        """P(m) = min over c of L(c, m), or its derivative of order 1 or 2 in m.
+
+        P' = -2 <a', (G + lambda)^{-1} a> is dL/dm at the best c, and P'' that of the Schur complement.
+        """
+        best, slope = self.best_second(cosine), self.correlations(cosine, 1)
+        if order == 0:
+            return float(self.label_square - best @ self.correlations(cosine))
+        if order == 1:
+            return float(-2 * best @ slope)
+        return float(-2 * (slope @ self._solve(slope) + best @ self.correlations(cosine, 2)))
+
+    @cached_property
+    def _factor(self) -> tuple[Floats, bool]:
+        return cho_factor(self.gram + self.penalty * np.eye(len(self.gram)))
+
+    def _solve(self, right: Floats) -> Floats:
+        return np.asarray(cho_solve(self._factor, right), dtype=np.float64)
+
+
+def population_loss(
+    target: Target | str | LinkSeries, neurons: Neurons, penalty: float, orders: int = ORDERS
+) -> PopulationLoss:
+    """The loss of these neurons on a target of one direction (or its series, when there are many networks)."""
+    link = target if isinstance(target, LinkSeries) else link_series(_target(target), orders)
+    series = link.coefficients * neurons.coefficients(len(link.coefficients) - 1)
+    return PopulationLoss(link.square + link.noise, neurons.gram(), series, positive_number("penalty", penalty))
+
+
+def ideal_projected_loss(target: Target | str, cosine: float, orders: int = ORDERS) -> float:
+    """The projected loss as N -> infinity, then lambda -> 0: E[y^2] - sum_j alpha_j^2 m^(2j).
+
+    Relus with all biases span all functions of one field, so that the best network is E[y | u] and what remains is its
+    mean squared error. For a link of unit variance without mean that is 1 + sigma^2 - sum_{j >= s} alpha_j^2 m^(2j).
+    """
+    link = link_series(_target(target), orders)
+    powers = float(cosine) ** (2 * np.arange(len(link.coefficients)))
+    beyond = link.square * link.missing * float(cosine) ** (2 * len(link.coefficients))
+    return float(link.square + link.noise - link.coefficients**2 @ powers - beyond)
+
+
+def _target(target: Target | str) -> Target:
+    return target if isinstance(target, Target) else make_target(target)
