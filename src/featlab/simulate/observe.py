@@ -54,7 +54,7 @@ def check_names(names: Iterable[str] | None, steps: Algorithm, student: bool = T
     absent = {*_WITH_RISK, *steps.absent, *(() if student else _OF_STUDENT)}
     if not steps.informs:
         absent.add("gradient_cosine")
-    own = [name for name in steps.measures if name not in COMMON]
+    own = [name for name in (*steps.measures, *steps.fitted) if name not in COMMON]
     allowed = [name for name in (*COMMON, *own) if name not in absent or name in own]
     if names is None:
         names = [name for name in (*DEFAULT, *own) if name in allowed and name not in steps.on_request]

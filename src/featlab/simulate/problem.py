@@ -48,6 +48,7 @@ class Algorithm(NamedTuple):
         absent: names of quantities that this learner does not have.
         on_request: names of those of its own that are measured only when asked for.
         fit: State, key -> "risk", "risk_error", "ridge" of a readout fitted at an observed time, in float64; or None.
+        fitted: names of its own that come with the fit.
     """
 
     init: Callable[[Array], Any]
@@ -60,6 +61,7 @@ class Algorithm(NamedTuple):
     absent: tuple[str, ...] = ()
     on_request: tuple[str, ...] = ()
     fit: Callable[[Any, Array], dict[str, Array]] | None = None
+    fitted: tuple[str, ...] = ()
 
 
 def label_noise(problem: Problem, key: Array, shape: tuple[int, ...]) -> Array:

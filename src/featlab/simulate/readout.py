@@ -50,7 +50,7 @@ class Info(NamedTuple):
 class Samples(NamedTuple):
     """`visit(index)` gives fields (size, p) and labels (size,); beyond the last of `total` they mean nothing."""
 
-    visit: Callable[[Array], tuple[Array, Array]]
+    visit: Callable[[Array], tuple[Array, ...]]
     size: int
     total: int
 
@@ -94,17 +94,23 @@ def fit(problem: Problem, state: Any, key: Array) -> dict[str, Array]:
 
 def fresh_samples(problem: Problem, network: Network, key: Array, count: int, additive_noise: bool = True) -> Samples:
     """New samples, drawn chunk by chunk as fields; their labels with the target's additive noise or without."""
+    drawn = fresh_fields(problem, network.weights, key, count, additive_noise)
+    return Samples(lambda index: drawn.visit(index)[1:], drawn.size, count)
+
+
+def fresh_fields(problem: Problem, weights: Array, key: Array, count: int, additive_noise: bool = True) -> Samples:
+    """The same with the target's fields (size, r) before them: `visit` gives three arrays."""
     design = problem.design
-    root = _root(design.known, seen_weights(design, network.weights))
+    root = _root(design.known, seen_weights(design, weights))
     size = chunk_size(count, sum(root.shape))
 
-    def visit(index: Array) -> tuple[Array, Array]:
+    def visit(index: Array) -> tuple[Array, Array, Array]:
         coordinates = normal(fold(named(key, "coordinates"), index), (size, root.shape[1]), design.dtype)
         noise = label_noise(problem, fold(named(key, "labels"), index), (size,))
         if not additive_noise:
             noise = noise.at[:, problem.target.hidden :].set(0)
         target_fields = label_fields(design, coordinates[:, : design.known])[:, : problem.target.rank]
-        return product(coordinates, root.T), labels(problem, target_fields, noise)
+        return target_fields, product(coordinates, root.T), labels(problem, target_fields, noise)
 
     return Samples(visit, size, count)
 

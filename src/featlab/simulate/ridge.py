@@ -68,9 +68,9 @@ def fit_primal(rows: Rows, ridge: float | str) -> Fit:
     """The fit from p x p matrices; leave-one-out reads the samples a second time."""
     if ridge == LEAVE_ONE_OUT:
         return Fit(*path_primal(rows).best())
-    gram, moment = _moments(rows)
-    used = _within_reach(ridge, gram)
-    return Fit(cho_solve(cho_factor(_shifted(gram, used)), moment)[:, 0], used)
+    gram, moment = moments(rows)
+    used = within_reach(ridge, gram)
+    return Fit(cho_solve(cho_factor(shifted(gram, used)), moment)[:, 0], used)
 
 
 def fit_dual(columns: Columns, ridge: float | str) -> Fit:
@@ -79,8 +79,8 @@ def fit_dual(columns: Columns, ridge: float | str) -> Fit:
         weights, used = path_dual(columns).best()
     else:
         kernel = _kernel(columns)
-        used = _within_reach(ridge, kernel)
-        weights = cho_solve(cho_factor(_shifted(kernel, used)), columns.labels)
+        used = within_reach(ridge, kernel)
+        weights = cho_solve(cho_factor(shifted(kernel, used)), columns.labels)
 
     def part(index: Array) -> Array:
         return product(columns.visit(index).T, weights[:, None])[:, 0] / len(weights)
@@ -90,7 +90,7 @@ def fit_dual(columns: Columns, ridge: float | str) -> Fit:
 
 def path_primal(rows: Rows) -> Path:
     """The coefficients a at every ridge of the grid, with their leave-one-out errors."""
-    gram, moment = _moments(rows)
+    gram, moment = moments(rows)
     values, vectors = _eigen(gram)
     grid = _grid(gram)
     shrinkage = 1 / (values[:, None] + grid)
@@ -102,7 +102,7 @@ def path_primal(rows: Rows) -> Path:
         leverage = product(along**2, shrinkage) / rows.total
         return jnp.sum(((labels[:, None] - product(along, turned)) / (1 - leverage)) ** 2, axis=0)
 
-    return Path(grid, product(vectors, turned), _sum(squares, rows.chunks) / rows.total)
+    return Path(grid, product(vectors, turned), chunk_sum(squares, rows.chunks) / rows.total)
 
 
 def path_dual(columns: Columns) -> Path:
@@ -116,14 +116,14 @@ def path_dual(columns: Columns) -> Path:
     return Path(grid, weights, jnp.mean(missed**2, axis=0))
 
 
-def _moments(rows: Rows) -> tuple[Array, Array]:
+def moments(rows: Rows) -> tuple[Array, Array]:
     """Phi^T Phi / n (p, p) and Phi^T y / n (p, 1)."""
 
     def part(index: Array) -> tuple[Array, Array]:
         features, labels = rows.visit(index)
         return product(features.T, features), product(features.T, labels[:, None])
 
-    gram, moment = _sum(part, rows.chunks)
+    gram, moment = chunk_sum(part, rows.chunks)
     return gram / rows.total, moment / rows.total
 
 
@@ -134,14 +134,15 @@ def _kernel(columns: Columns) -> Array:
         features = columns.visit(index)
         return product(features, features.T)
 
-    return _sum(part, columns.chunks) / len(columns.labels)
+    return chunk_sum(part, columns.chunks) / len(columns.labels)
 
 
 def _grid(gram: Array) -> Array:
     return jnp.asarray(LEAVE_ONE_OUT_GRID, gram.dtype) * jnp.trace(gram)
 
 
-def _within_reach(ridge: float | str, gram: Array) -> Array:
+def within_reach(ridge: float | str, gram: Array) -> Array:
+    """The ridge, or the smallest one that does not drown in the rounding of the Gram matrix."""
     return jnp.maximum(jnp.asarray(ridge, gram.dtype), SMALLEST_SHARE * jnp.trace(gram))
 
 
@@ -151,11 +152,12 @@ def _eigen(gram: Array) -> tuple[Array, Array]:
     return jnp.maximum(values, 0), vectors
 
 
-def _shifted(gram: Array, ridge: Array) -> Array:
+def shifted(gram: Array, ridge: Array) -> Array:
+    """The Gram matrix plus the ridge times the identity."""
     return gram + ridge * jnp.eye(len(gram), dtype=gram.dtype)
 
 
-def _sum(part: Callable[[Array], Any], chunks: int) -> Any:
+def chunk_sum(part: Callable[[Array], Any], chunks: int) -> Any:
     """The sum of part(0), ..., part(chunks - 1), which may be arrays or tuples of arrays."""
 
     def add(index: Array, total: Any) -> Any:

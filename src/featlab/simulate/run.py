@@ -167,7 +167,8 @@ def _grouped(seed: Any) -> Any:
 
 def _seen(problem: Problem, names: tuple[str, ...], carry: Carry, keys: Array) -> dict[str, Array]:
     """The asked quantities; those of a fitted second layer, if there is one, are computed in float64."""
-    if algorithm(problem).fit is None or "risk" not in names:
+    steps = algorithm(problem)
+    if steps.fit is None or not set(names) & {"risk", *steps.fitted}:
         return look(problem, names, carry, keys)
     with double_precision():
         fitted = look_fitted(problem, carry, keys)
