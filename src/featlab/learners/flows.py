@@ -27,9 +27,11 @@ class SphericalFlow:
     (Mousavi-Hosseini et al. 2023, arXiv:2309.03843).
 
     Only the path matters, so a step goes a given angle along the great circle of steepest descent: `arc` if the loss is
-    lower there, else half of it, and so on. When the loss is not lower at any angle down to `floor`, the neuron rests:
-    its outcome is "ok", it is within that angle of a minimum along its gradient; or "stalled", if the loss is flat to
-    rounding even at the full `arc`. A neuron that still moves after the last step is "not converged".
+    lower there, else to the vertex of the parabola through what is known of it (at most half as far, at least a tenth),
+    until the loss is lower. A neuron rests, "ok", once its slope is below `tolerance` times the steepest on its way.
+    It is "stalled" if there is no slope at all, or no lower loss at any angle down to `floor`, and "not converged" if
+    it still moves after the last step. In a narrow valley steps are short, and its slope may be below the tolerance:
+    there a flow that has time goes on (`featlab.theory.flows.time`).
 
     The p neurons of a student are p flows side by side, each with the loss of its own output; a student ends as the
     worst of them.
@@ -38,6 +40,7 @@ class SphericalFlow:
         steps: the number of steps at most.
         arc: the angle of a step, in radians.
         floor: the smallest angle that is tried.
+        tolerance: the slope at which a neuron rests, over the steepest on its way.
         loss: "squared", or "correlation", -y f.
         positive_start: whether rows are turned at the start (w -> -w) so that their fields correlate positively with
             the one field of the target: with an odd link the other half of the sphere leads nowhere.
@@ -50,7 +53,8 @@ class SphericalFlow:
 
     steps: int = 200
     arc: float = 0.1
-    floor: float = 1e-3
+    floor: float = 1e-5
+    tolerance: float = 1e-4
     loss: str = "squared"
     positive_start: bool = False
     common: bool = False
@@ -61,6 +65,8 @@ class SphericalFlow:
             raise InvalidParameter("arc", self.arc, "an angle above 0, at most pi/2")
         if not positive_number("floor", self.floor) < self.arc:
             raise InvalidParameter("floor", self.floor, f"an angle above 0, below the arc {self.arc}")
+        if not positive_number("tolerance", self.tolerance) < 1:
+            raise InvalidParameter("tolerance", self.tolerance, "a number above 0 and below 1")
         one_of("loss", self.loss, LOSSES)
         for name in ("positive_start", "common"):
             if not isinstance(getattr(self, name), bool):
@@ -88,7 +94,7 @@ class NormalisedFlow(SphericalFlow):
     of v. The weights that are reported have |S^{1/2} w| = norm, so that f(x) = a sigma(<w, x> + b).
 
     Attributes:
-        steps, arc, floor, loss, positive_start, common: as in `SphericalFlow`.
+        steps, arc, floor, tolerance, loss, positive_start, common: as in `SphericalFlow`.
         covariance: "empirical", S = X^T X / n, of which n > d samples are needed and X itself; "known", that of the
             inputs' law, on any design.
         preconditioned: False leaves out S^{-1}, as in the paper's population dynamics: the path differs.

@@ -32,10 +32,10 @@ from featlab.simulate.problem import Algorithm, Problem, label_noise, labels
 from featlab.simulate.random import named
 
 # What becomes of a neuron, and of a run, by the number in its state.
-MOVING, RESTING, FLAT = range(3)
+MOVING, RESTING, STALLED = range(3)
 OUTCOMES = ("not converged", "ok", "stalled")
-# A loss that changes by less than this many roundings of its mean is flat.
-_ROUNDINGS = 4.0
+# How far a step may shrink from one try to the next.
+SHRINK = (0.1, 0.5)
 
 
 class State(NamedTuple):
@@ -45,7 +45,8 @@ class State(NamedTuple):
     points: Array  # v (q, frame)
     fields: Array  # of the batch (n, q), kept up to date
     loss: Array  # (q,), of each neuron on its own
-    resting: Array  # (q,): MOVING, RESTING or FLAT
+    steepest: Array  # (q,), the largest slope so far
+    resting: Array  # (q,): MOVING, RESTING or STALLED
     root: Array | None  # L (d, d) of an empirical covariance
     batch: Any
     labels: Array
@@ -54,20 +55,18 @@ class State(NamedTuple):
 
 
 class Info(NamedTuple):
-    """What a person wants to see: the angle that each neuron went, and the size of its gradient on the sphere."""
+    """What a person wants to see: the angle that each neuron went, and its slope, the loss per angle, at the start."""
 
     arc: Array
     slope: Array
 
 
 class Search(NamedTuple):
-    """Backtracking on a great circle, (q,) each: the angle tried, whether it was taken, the changes of the loss."""
+    """Backtracking on a great circle, (q,) each: the angle tried, whether it is taken, and what the loss changes by."""
 
     arc: Array
     taken: Array
     change: Array
-    rise: Array  # at the full arc, the first that was tried
-    tries: Array
 
 
 def init(problem: Problem, key: Array) -> State:
@@ -90,8 +89,8 @@ def init(problem: Problem, key: Array) -> State:
     count = len(points)
     loss = jnp.mean(_losses(problem, _neurons(network, count), fields, values), axis=0)
     network = _moved(problem, network, root, points)
-    moving = jnp.full(count, MOVING, jnp.int32)
-    return State(network, points, fields, loss, moving, root, batch, values, jnp.int32(MOVING), jnp.int32(0))
+    moving, steepest = jnp.full(count, MOVING, jnp.int32), jnp.zeros_like(loss)
+    return State(network, points, fields, loss, steepest, moving, root, batch, values, jnp.int32(MOVING), jnp.int32(0))
 
 
 def draw(problem: Problem, key: Array) -> Array:
@@ -110,22 +109,24 @@ def descend(problem: Problem, state: State) -> tuple[State, Info]:
     design, neurons = _samples(problem), _neurons(state.network, len(state.points))
     duals = _duals(problem, neurons, state.fields, state.labels)
     pull, batch = design.backward(state.batch, duals)
-    tangent = _tangent(problem, state, pull / design.rows)
-    slope = jnp.sqrt(jnp.sum(tangent**2, axis=1))
-    direction = tangent * (problem.student.norm / jnp.where(slope > 0, slope, 1))[:, None]
+    tangent = _off(state.points, pull / design.rows)
+    direction = _unit(_steered(problem, state, tangent)) * problem.student.norm
+    slope = jnp.sum(tangent * direction, axis=1)
+    steepest = jnp.maximum(state.steepest, slope)
+    arrived = (slope <= problem.learner.tolerance * steepest) & (slope > 0)
     ahead, batch = design.forward(batch, direction)
-    searching = (state.resting == MOVING) & (slope > 0)
-    found = search(problem, neurons, state, ahead, searching)
+    moving = state.resting == MOVING
+    found = search(problem, neurons, state, ahead, slope, moving & ~arrived & (slope > 0))
     arc = jnp.where(found.taken, found.arc, 0)
     points = rescale(jnp.cos(arc)[:, None] * state.points + jnp.sin(arc)[:, None] * direction, problem.student.norm)
-    flat = (slope == 0) | (found.rise <= _ROUNDINGS * jnp.finfo(design.dtype).eps * jnp.abs(state.loss))
-    ended = jnp.where(found.taken, MOVING, jnp.where(flat, FLAT, RESTING))
-    resting = jnp.where(state.resting == MOVING, ended, state.resting).astype(jnp.int32)
+    ended = jnp.where(found.taken, MOVING, jnp.where(arrived, RESTING, STALLED))
+    resting = jnp.where(moving, ended, state.resting).astype(jnp.int32)
     return State(
         _moved(problem, state.network, state.root, points),
         points,
         jnp.cos(arc) * state.fields + jnp.sin(arc) * ahead,
         state.loss + jnp.where(found.taken, found.change, 0),
+        steepest,
         resting,
         state.root,
         batch,
@@ -135,31 +136,34 @@ def descend(problem: Problem, state: State) -> tuple[State, Info]:
     ), Info(arc, slope)
 
 
-def search(problem: Problem, neurons: Network, state: State, ahead: Array, searching: Array) -> Search:
-    """Halve the arc until the loss is lower, for each neuron, down to the floor."""
-    learner = problem.learner
+def search(problem: Problem, neurons: Network, state: State, ahead: Array, slope: Array, searching: Array) -> Search:
+    """Shrink the arc until the loss is lower, for each neuron, down to the floor.
+
+    The next try is the vertex of the parabola through the loss and its slope here and the loss there, within `SHRINK`.
+    """
+    learner, (least, most) = problem.learner, SHRINK
     before = _losses(problem, neurons, state.fields, state.labels)
 
     def pending(search: Search) -> Array:
         return searching & ~search.taken & (search.arc >= learner.floor)
 
-    def halve(search: Search) -> Search:
+    def shrink(search: Search) -> Search:
         fields = jnp.cos(search.arc) * state.fields + jnp.sin(search.arc) * ahead
         # The mean of the differences, not the difference of the means, which would round to the size of the loss.
         change = jnp.mean(_losses(problem, neurons, fields, state.labels) - before, axis=0)
+        promise = slope * search.arc
+        ratio = promise / jnp.where(change > 0, 2 * (change + promise), 2 * promise)
         open_still = pending(search)
         lower = open_still & (change < 0)
         return Search(
-            jnp.where(open_still & ~lower, search.arc / 2, search.arc),
+            jnp.where(open_still & ~lower, search.arc * jnp.clip(ratio, least, most), search.arc),
             search.taken | lower,
             jnp.where(open_still, change, search.change),
-            jnp.where(search.tries == 0, change, search.rise),
-            search.tries + 1,
         )
 
     zero = jnp.zeros_like(state.loss)
-    begin = Search(zero + learner.arc, jnp.zeros_like(searching), zero, zero, jnp.int32(0))
-    return lax.while_loop(lambda search: jnp.any(pending(search)), halve, begin)
+    begin = Search(zero + learner.arc, jnp.zeros_like(searching), zero)
+    return lax.while_loop(lambda search: jnp.any(pending(search)), shrink, begin)
 
 
 def flow(problem: Problem) -> Algorithm:
@@ -240,19 +244,24 @@ def _weights(problem: Problem, root: Array | None, points: Array) -> Array:
     return weights_seen_as(problem.design, rows)
 
 
-def _tangent(problem: Problem, state: State, gradient: Array) -> Array:
-    """The direction of the flow on the sphere: the gradient off its point; without S^{-1}, then S times it, again."""
-    learner, points = problem.learner, state.points
-    tangent = _off(points, gradient)
+def _steered(problem: Problem, state: State, tangent: Array) -> Array:
+    """The direction of the flow: the gradient on the sphere; without S^{-1}, S times it, on the sphere again."""
+    learner = problem.learner
     if not isinstance(learner, NormalisedFlow) or learner.preconditioned:
         return tangent
     rows = tangent if state.root is None else product(tangent, state.root.T)
-    return _off(points, _points(problem, state.root, seen_weights(problem.design, rows)))
+    return _off(state.points, _points(problem, state.root, seen_weights(problem.design, rows)))
 
 
 def _off(points: Array, rows: Array) -> Array:
     along = jnp.sum(rows * points, axis=1, keepdims=True) / jnp.sum(points**2, axis=1, keepdims=True)
     return rows - along * points
+
+
+def _unit(rows: Array) -> Array:
+    """Rows of norm one; a row of zeros stays."""
+    norms = jnp.sqrt(jnp.sum(rows**2, axis=1, keepdims=True))
+    return rows / jnp.where(norms > 0, norms, 1)
 
 
 def _neurons(network: Network, count: int) -> Network:
