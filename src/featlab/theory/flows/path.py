@@ -7,8 +7,8 @@ if there is one) and the length of the rest, whose direction never changes.
 With S = I + theta mu mu^T, kappa = 1 + theta <mu, beta>^2 and h = <x, beta> / sqrt(kappa), the loss is a function of
 q = Var(u) and c = Cov(u, h) of the field u alone:
 
-    spherical flow, u = <w, x>, |w| = norm:             q = norm^2 + theta <w, mu>^2,   c = <w, S beta> / sqrt(kappa),
-    normalised flow, u = <v, z>, z = S^{-1/2} x:        q = norm^2,                     c = <v, S^{1/2} beta> / sqrt(kappa).
+    spherical flow, u = <w, x>, |w| = norm:         q = norm^2 + theta <w, mu>^2,  c = <w, S beta> / sqrt(kappa),
+    normalised flow, u = <v, z>, z = S^{-1/2} x:    q = norm^2,                    c = <v, S^{1/2} beta> / sqrt(kappa).
 
 (Mousavi-Hosseini et al. 2023, arXiv:2309.03843.) In the spherical flow q grows with <w, mu>: that is the force that
 may drive w away from mu, hence from beta.
