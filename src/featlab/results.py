@@ -15,7 +15,8 @@ QUANTITIES: dict[str, tuple[tuple[str, ...], str]] = {
     "subspace": (("component",), "singular values of the matrix of cosines, over sqrt(p)"),
     "risk": ((), "E[(y - f)^2] on fresh samples, label noise included"),
     "risk_error": ((), "standard error of the risk, from its finite number of fresh fields"),
-    "ridge": ((), "lambda of the fitted second layer"),
+    "ridge": ((), "lambda of the fitted second layer, or of the kernel's fit"),
+    "captured": ((), "E[f* f] / E[f*^2] on fresh samples: the share of the target that the fit reproduces"),
     "step_size": ((), "gamma of the step that was taken; NaN before it"),
     "eigenvalue": (("component",), "leading eigenvalues of the learner's matrix, the largest in size first"),
     "growth": ((), "leading eigenvalue of the iteration linearised where nothing is known"),
@@ -35,6 +36,9 @@ QUANTITIES: dict[str, tuple[tuple[str, ...], str]] = {
     "field_correlation": (("neuron", "direction"), "correlation of <w_i, x> with the target's field, fresh inputs"),
     "spike_overlap": (("neuron",), "<w_i, mu>, mu the direction of the inputs' spike"),
     "train_loss": (("neuron",), "loss of each neuron by itself on the batch"),
+    "first_layer_overlap": ((), "M_W = sqrt(mean_i |W* w_i|^2 / |w_i|^2)"),
+    "hidden_overlap": ((), "M_h = sqrt(mean_j sum_i corr(<v_j, z>, h_i*)^2) of the second layer's fields"),
+    "relative_risk": ((), "risk over the variance of the label"),
 }
 # What a prediction needs to know of a student at its start; and of an estimate that has no second layer.
 START = ("overlap", "gram", "second_layer", "biases")

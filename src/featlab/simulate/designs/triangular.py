@@ -52,5 +52,5 @@ class Triangular:
         return batch[:, : self.known], batch
 
     def bytes_per_seed(self) -> int:
-        """The coordinates, three times while they are drawn."""
-        return 3 * self.rows * self.frame * np.dtype(self.dtype).itemsize
+        """The coordinates, twice while they are drawn."""
+        return 2 * self.rows * self.frame * np.dtype(self.dtype).itemsize
