@@ -46,6 +46,8 @@ _PUBLIC = {
     "SphericalFlow": "learners",
     "NormalisedFlow": "learners",
     "StepLaw": "learners",
+    "Layerwise": "learners",
+    "ThreeLayer": "learners",
     "TwoLayer": "learners",
     "predict": "theory",
     "NoPrediction": "theory",

@@ -241,6 +241,12 @@ FORMULAS: dict[str, Formula] = {
         kernel=_gelu_kernel,
     ),
     **{f"He{order}": _hermite_formula(order) for order in range(1, 13)},
+    "h2+h3": Formula(  # orthonormal: He2/sqrt(2) + He3/sqrt(6)
+        value=lambda ops, x: (x * x - 1) / sqrt(2) + x * (x * x - 3) / sqrt(6),
+        derivative=lambda ops, x: sqrt(2) * x + (x * x - 1) * sqrt(1.5),
+        coefficients=_sum((sqrt(1 / 2), _monomial(2, 1.0)), (sqrt(1 / 6), _monomial(3, 1.0))),
+        kernel=lambda rho: rho**2 + rho**3,
+    ),
 }
 
 ALIASES = {"silu": "swish"}

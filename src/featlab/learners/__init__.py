@@ -10,6 +10,8 @@ from featlab.lazy import public_names
 _PUBLIC = {
     "TwoLayer": "students",
     "StepLaw": "steps",
+    "Layerwise": "layerwise",
+    "ThreeLayer": "layerwise",
     "OnlineSgd": "online",
     "Extragradient": "online",
     "GiantSteps": "giant",

@@ -19,6 +19,7 @@ from featlab.learners.flows import NormalisedFlow, SphericalFlow
 from featlab.learners.giant import GiantSteps
 from featlab.learners.kernels import KernelRidge
 from featlab.learners.langevin import LangevinDynamics
+from featlab.learners.layerwise import Layerwise
 from featlab.learners.online import Extragradient, OnlineSgd
 from featlab.learners.readout import Readout
 from featlab.learners.reuse import ReusedBatch
@@ -47,6 +48,7 @@ LEARNERS: dict[str, Any] = {
     "langevin": LangevinDynamics,
     "tied-flow": TiedFlow,
     "langevin": LangevinDynamics,
+    "layerwise": Layerwise,
     "spherical-flow": SphericalFlow,
     "normalised-flow": NormalisedFlow,
 }
@@ -77,14 +79,16 @@ def learner_in_words(name: str, options: Mapping[str, Any]) -> Any:
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise InvalidParameter("learner", name, f"one of {', '.join([*LEARNERS, RANDOM_FEATURES])}{hint}")
     kind = LEARNERS[name]
-    _refuse_others(name, first_options, [field.name for field in fields(kind)])
+    own = [field.name for field in fields(kind)]
+    first_options = {option: value for option, value in options.items() if option in own or option in first_options}
+    _refuse_others(name, first_options, own)
     for field in fields(kind):
         if field.default is MISSING and field.name not in options:
             raise InvalidParameter(field.name, None, f"a value: {name} needs one")
     first = kind(**{option: _value(option, value) for option, value in first_options.items()})
     if "readout" in options:
         return _under_readout(first, options)
-    if "ridge" in options:
+    if "ridge" in options and "ridge" not in own:
         raise InvalidParameter("ridge", options["ridge"], "to stand beside a readout, whose second layer it is for")
     return first
 

@@ -13,6 +13,7 @@ from featlab.learners.flows import NormalisedFlow, SphericalFlow
 from featlab.learners.giant import GiantSteps
 from featlab.learners.kernels import KernelRidge
 from featlab.learners.langevin import LangevinDynamics
+from featlab.learners.layerwise import Layerwise
 from featlab.learners.online import Extragradient, OnlineSgd
 from featlab.learners.readout import Readout
 from featlab.learners.reuse import ReusedBatch
@@ -37,6 +38,7 @@ from featlab.simulate.inverse_regression import (
 )
 from featlab.simulate.kernels import kernel_demand, kernel_ridge
 from featlab.simulate.langevin import check_langevin, langevin_demand, langevin_dynamics
+from featlab.simulate.layerwise import layerwise, layerwise_demand
 from featlab.simulate.online import online_demand, online_sgd
 from featlab.simulate.principal_hessian import check_principal_hessian, principal_hessian, principal_hessian_demand
 from featlab.simulate.problem import Algorithm, Problem
@@ -84,6 +86,7 @@ ENTRIES: dict[type, Entry] = {
     LangevinDynamics: Entry(langevin_dynamics, langevin_demand, check_langevin, (Hypercube,)),
     TiedFlow: Entry(tied_flow, tied_demand, check_tied),
     LangevinDynamics: Entry(langevin_dynamics, langevin_demand, check_langevin, (Hypercube,)),
+    Layerwise: Entry(layerwise, layerwise_demand),
     SphericalFlow: Entry(flow, flow_demand, check_flow),
     NormalisedFlow: Entry(flow, flow_demand, check_flow),
 }

@@ -36,7 +36,7 @@ class Info(NamedTuple):
 
 def init(problem: Problem, key: Array) -> State:
     """The student at the start, and the first batch."""
-    return _new_batch(problem, start_network(key, problem), named(key, "first batch"))
+    return new_batch(problem, start_network(key, problem), named(key, "first batch"))
 
 
 def draw(problem: Problem, key: Array) -> Array:
@@ -49,7 +49,7 @@ def step(problem: Problem, state: State, fresh: Array, number: Array) -> tuple[S
     design, learner = problem.design, problem.learner
     if learner.uses < learner.steps:
         begin = (number > 0) & (number % learner.uses == 0)
-        state = lax.cond(begin, lambda old: _new_batch(problem, old.network, fresh), lambda old: old, state)
+        state = lax.cond(begin, lambda old: new_batch(problem, old.network, fresh), lambda old: old, state)
     network = state.network
     fields, batch = design.forward(state.batch, network.weights)
     pull, batch = design.backward(batch, downhill(problem, network, fields, state.labels))
@@ -64,7 +64,8 @@ def reused_batch(problem: Problem) -> Algorithm:
     return Algorithm(partial(init, problem), partial(draw, problem), partial(step, problem), informs=True)
 
 
-def _new_batch(problem: Problem, network: Network, key: Array) -> State:
+def new_batch(problem: Problem, network: Network, key: Array) -> State:
+    """The network before its first step on a fresh batch."""
     design = problem.design
     batch = jax.tree.map(lambda part: part[0], design.draw(named(key, "batch")))
     target_fields, batch = design.target_fields(batch)

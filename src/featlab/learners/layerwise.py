@@ -1,0 +1,164 @@
+"""A three-layer student, and training it layer by layer. Descriptions only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import ClassVar
+
+from featlab.errors import InvalidParameter
+from featlab.gaussian.activations import Activation, activation
+from featlab.learners.checks import finite_number, one_of, positive_integer, positive_number
+from featlab.learners.readout import LEAVE_ONE_OUT
+from featlab.learners.reuse import ReusedBatch
+from featlab.learners.steps import StepLaw, check_step
+from featlab.learners.students import BIASES, TwoLayer
+
+TRAINED = ("none", "first", "second", "both")
+THREE_LAYER_STARTS = ("sphere", "aligned")
+
+
+@dataclass(frozen=True)
+class ThreeLayer:
+    """f(x) = (1/p2) sum_j a_j s2(<v_j, z(x)> + c_j) with z_i(x) = s1(<w_i, x> + b_i) / sqrt(p1).
+
+    The rows w_i of the first layer start with norm 1; the second layer starts at V = 0; the last one is paired,
+    a_j ~ N(0, 1) and a_(j + p2/2) = -a_j with the same c_j, so that f = 0 at first.
+
+    Attributes:
+        width: p1, the neurons of the first layer.
+        second_width: p2, those of the second, an even number.
+        activation: s1, which the second layer sees: a name of the registry or an `Activation`.
+        second_activation: s2.
+        biases, bias_scale: b_i, as in `TwoLayer`. While the first layer itself is trained it has none.
+        second_biases, second_bias_scale: c_j.
+        start: w_i uniform on the "sphere"; or "aligned", uniform on the sphere within the target's directions, as
+            after a training of the first layer on any number of samples.
+    """
+
+    width: int = 64
+    second_width: int = 64
+    activation: str | Activation = "relu"
+    second_activation: str | Activation = "relu"
+    biases: float | str = 0.0
+    bias_scale: float = 1.0
+    second_biases: float | str = "gaussian"
+    second_bias_scale: float = 1.0
+    start: str = "sphere"
+
+    def __post_init__(self) -> None:
+        positive_integer("width", self.width)
+        if positive_integer("second_width", self.second_width) % 2:
+            raise InvalidParameter("second_width", self.second_width, "an even number of neurons, paired at the start")
+        activation(self.activation)
+        activation(self.second_activation)
+        for name in ("biases", "second_biases"):
+            value = getattr(self, name)
+            if isinstance(value, Real):
+                finite_number(name, value)
+            else:
+                one_of(name, value, BIASES)
+        positive_number("bias_scale", self.bias_scale)
+        positive_number("second_bias_scale", self.second_bias_scale)
+        one_of("start", self.start, THREE_LAYER_STARTS)
+
+
+@dataclass(frozen=True)
+class Layerwise:
+    """The layers of a `ThreeLayer` trained one after the other (Dandi, Pesce, Zdeborova, Krzakala 2025,
+    arXiv:2502.13961), each on its own samples.
+
+    First: T1 large steps on the sphere along the correlation of the label with s(<w_i, x>), s the training activation,
+
+        w_i <- normalised(w_i + eta (I - w_i w_i^T) mean[y s'(<w_i, x>) x]).
+
+    Second, at every time looked at: from V = 0, T2 steps on one batch of n2 fresh samples,
+
+        v_j <- v_j + eta2 mean[(y - f) a_j s2'(<v_j, z> + c_j) z] (mean[z z^T] + lambda2)^-1.
+
+    Then a is fitted by ridge regression to n3 fresh samples, min (1/n3) |y - Phi a|^2 + lambda |a|^2 with
+    Phi_j = s2(<v_j, z> + c_j) / sqrt(p2). Without a trained second layer it is fitted to the features z themselves:
+    that is a two-layer network, or with no layer trained random features. There is no intercept. In the theorem T2 = 1
+    and batches are fresh; more second steps, and a first batch that is used again, need fewer samples.
+
+    Attributes:
+        trained: "none", readout only (scenario I of the paper); "first" (II); "both" (III); "second", on an untrained
+            first layer, as a control, or after an "aligned" start.
+        steps: T1. Not used where the first layer is not trained.
+        step_size: eta per neuron, a number or a law; large, for it grows as sqrt(D).
+        steps_per_batch: k, a new batch of n samples after every k steps; None, one batch throughout.
+        first_activation: s, the activation while the first layer is trained; None, that of the student. It must have a
+            second Hermite coefficient: relu has, tanh has not.
+        second_steps, second_step: T2 and eta2.
+        second_ridge: lambda2, a number, or "leave-one-out": that of the best ridge regression of y on z.
+        preconditioned: False leaves out (mean[z z^T] + lambda2)^-1; eta2 then has to be far larger.
+        second_samples, readout_samples: n2 and n3; None, as many as n, the samples of a first batch.
+        readout_ridge: lambda, a number or "leave-one-out".
+        test_samples: the number of fresh samples that the risk is measured on.
+    """
+
+    student_kind: ClassVar[type] = ThreeLayer
+
+    trained: str = "both"
+    steps: int = 4
+    step_size: float | StepLaw = 50.0
+    steps_per_batch: int | None = 1
+    first_activation: str | Activation | None = "He2"
+    second_steps: int = 1
+    second_step: float = 1.0
+    second_ridge: float | str = LEAVE_ONE_OUT
+    preconditioned: bool = True
+    second_samples: int | None = None
+    readout_samples: int | None = None
+    readout_ridge: float | str = LEAVE_ONE_OUT
+    test_samples: int = 2**14
+
+    def __post_init__(self) -> None:
+        one_of("trained", self.trained, TRAINED)
+        positive_integer("steps", self.steps)
+        check_step("step_size", self.step_size)
+        if self.steps_per_batch is not None:
+            positive_integer("steps_per_batch", self.steps_per_batch)
+        if self.first_activation is not None:
+            activation(self.first_activation)
+        positive_integer("second_steps", self.second_steps)
+        positive_number("second_step", self.second_step)
+        for name in ("second_ridge", "readout_ridge"):
+            value = getattr(self, name)
+            if isinstance(value, str):
+                one_of(name, value, (LEAVE_ONE_OUT,))
+            else:
+                positive_number(name, value)
+        if not isinstance(self.preconditioned, bool):
+            raise InvalidParameter("preconditioned", self.preconditioned, "True or False")
+        for name in ("second_samples", "readout_samples"):
+            value = getattr(self, name)
+            if value is not None and positive_integer(name, value) < 2:
+                raise InvalidParameter(name, value, "at least 2, so that one can be left out")
+        if positive_integer("test_samples", self.test_samples) < 2:
+            raise InvalidParameter("test_samples", self.test_samples, "at least 2, to know the error of the risk")
+
+    @property
+    def clock(self) -> str:
+        """Steps of the first layer; without them there is only a result."""
+        return "steps" if self.trains_first else "once"
+
+    @property
+    def trains_first(self) -> bool:
+        """Whether the first layer takes steps."""
+        return self.trained in ("first", "both")
+
+    @property
+    def trains_second(self) -> bool:
+        """Whether the second layer takes steps."""
+        return self.trained in ("second", "both")
+
+    @property
+    def first(self) -> ReusedBatch:
+        """The first layer's steps, as those of a two-layer network."""
+        return ReusedBatch(self.steps, self.step_size, self.steps_per_batch, loss="correlation", constraint="spherical")
+
+    def first_student(self, student: ThreeLayer) -> TwoLayer:
+        """The network that those steps train: second layer one, no biases."""
+        chosen = student.activation if self.first_activation is None else self.first_activation
+        return TwoLayer(student.width, chosen)
