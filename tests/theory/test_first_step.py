@@ -98,5 +98,5 @@ def test_series_against_samples():
 
 @pytest.mark.parametrize("overlaps", [[0.1], [0.9, 0.9], [np.nan, 0.0]])
 def test_overlaps_that_no_unit_vector_has(overlaps):
-    with pytest.raises(InvalidParameter, match="^overlaps: got"):
+    with pytest.raises(InvalidParameter, match=r"^overlaps: got"):
         gradient_series("h1*h2", overlaps)
