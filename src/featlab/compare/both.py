@@ -11,11 +11,12 @@ import xarray as xr
 from featlab.compare.agreement import Comparison, compare
 from featlab.compare.laying import FiniteSize
 from featlab.learners.amp import BayesAmp
+from featlab.learners.flows import SphericalFlow
 from featlab.learners.tied import TiedFlow
 from featlab.results import ESTIMATE_START, START, TIED_START
 from featlab.simulate.door import simulate
 from featlab.simulate.observe import DEFAULT
-from featlab.targets import Target
+from featlab.targets import Isotropic, Target
 from featlab.theory.door import predict
 from featlab.theory.starts import is_certain
 
@@ -54,17 +55,25 @@ def predict_and_simulate(
     """
     kind = learner.student_kind
     certain = is_certain(learner, kind() if student is None and kind is not None else student)
+    beside = _beside(learner, target)
+    certain = certain and not beside
     sizes: dict[str, Any] = {"dim": dim, "samples": samples, "times": times, "student": student}
     if certain:  # what cannot be predicted is refused before anything is simulated
         prediction = predict(target, learner, **sizes)
     elif times is not None:
         sizes["times"] = sorted({0.0, *map(float, times)})
-    needed = () if certain else _needed(learner)
+    needed = () if certain else (*_needed(learner), *beside)
     observed = (*DEFAULT, *(name for name in needed if name not in DEFAULT))
     run = simulate(target, learner, **sizes, seeds=seeds, key=key, design=design, observe=observed, progress=progress)
     if not certain:
         prediction = predict(target, learner, **sizes, start=run)
     return Both(prediction, run, compare(prediction, run, names=names, allowance=allowance, signless=signless))
+
+
+def _beside(learner: Any, target: Target | str) -> tuple[str, ...]:
+    """What else, for a flow under a spike: where it starts along the spike is left to chance by every description."""
+    spiked = isinstance(target, Target) and not isinstance(target.inputs, Isotropic)
+    return ("spike_overlap",) if spiked and isinstance(learner, SphericalFlow) else ()
 
 
 def _needed(learner: Any) -> tuple[str, ...]:

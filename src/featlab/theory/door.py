@@ -35,10 +35,12 @@ _PREDICTORS: dict[str, tuple[str, str]] = {
     "GiantSteps": ("giant.overlaps", "predict_giant"),
     "Readout": ("giant.readout", "predict_readout"),
     "BayesAmp": ("bayes.predictor", "predict_amp"),
+    "SphericalFlow": ("flows.predictor", "predict_flow"),
+    "NormalisedFlow": ("flows.predictor", "predict_flow"),
     "TiedFlow": ("tied.predictor", "predict_tied"),
 }
 # Those that say themselves which inputs they are for; the others are for isotropic ones.
-_OTHER_INPUTS: tuple[str, ...] = ()
+_OTHER_INPUTS: tuple[str, ...] = ("SphericalFlow", "NormalisedFlow")
 
 
 def predict(

@@ -50,12 +50,14 @@ class Start:
         gram: Q = W W^T (p, p).
         second: a (p,).
         biases: b (p,).
+        spike: <w_i, mu> (p,) of inputs with a spike mu; None, not known.
     """
 
     overlap: Floats
     gram: Floats
     second: Floats
     biases: Floats
+    spike: Floats | None = None
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,8 @@ def simulated_starts(
     first = run.isel(time=0)
     for place, seed in enumerate(run["seed"].values):
         parts = [np.asarray(first[name].isel(seed=place).values, dtype=np.float64) for name in names]
-        yield int(seed), Start(*parts, *(np.zeros(width) for _ in START[len(names) :]))
+        spike = np.asarray(first["spike_overlap"].isel(seed=place).values, float) if "spike_overlap" in run else None
+        yield int(seed), replace(Start(*parts, *(np.zeros(width) for _ in START[len(names) :])), spike=spike)
 
 
 def lawful_start(student: TwoLayer, rank: int, dim: int) -> Start:

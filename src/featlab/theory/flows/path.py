@@ -19,6 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
@@ -164,7 +165,7 @@ class Path:
     iterations: int
     outcome: str
 
-    def after(self, steps: Floats) -> Floats:
+    def after(self, steps: ArrayLike) -> Floats:
         """The points after these numbers of steps."""
         return self.points[np.minimum(np.asarray(steps, dtype=np.intp), len(self.points) - 1)]
 

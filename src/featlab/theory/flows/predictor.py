@@ -1,0 +1,125 @@
+"""What a flow does on infinitely many samples: the population flow by the same arcs, from the same start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from featlab.gaussian.activations import activation
+from featlab.gaussian.hermite import Floats
+from featlab.learners.flows import SphericalFlow
+from featlab.targets.inputs import Isotropic, Spiked
+from featlab.theory.flows.averages import Averages
+from featlab.theory.flows.path import Landscape, Path, Spike, walk
+from featlab.theory.question import NoPrediction, Prediction, Question, Start
+
+_REMEDIES = {
+    "ok": "",
+    "not converged": "the flow still moves: more steps",
+    "stalled": "there is no slope, or no lower loss above `floor`: another start, or a lower floor and more steps",
+}
+
+
+@dataclass(frozen=True)
+class Neurons:
+    """Where neurons are at the start: coordinates (p, known + 1) on the known axes and of the rest, and the cosines
+    (p, p) between the rests, which never change."""
+
+    weights: Floats
+    cosines: Floats
+
+
+def predict_flow(question: Question, start: Start) -> Prediction:
+    """The order parameters of a `SphericalFlow` or `NormalisedFlow` as n -> infinity at the given d.
+
+    Raises:
+        NoPrediction: for a target of several directions, and for inputs other than isotropic or spiked ones.
+    """
+    target, learner, student = question.target, question.learner, question.student
+    if not isinstance(learner, SphericalFlow):
+        raise NoPrediction(f"got {learner!r}; this is the prediction of flows")
+    if not isinstance(target.inputs, Isotropic | Spiked):
+        raise NoPrediction(f"inputs {target.inputs!r}: flows are predicted for isotropic and spiked ones; simulate it")
+    spike, count = Spike.of(target.inputs), learner.rows(student.width)
+    landscapes = [
+        Landscape(
+            Averages(target, activation(student.activation), float(start.biases[i])),
+            float(start.second[i]),
+            student.norm,
+            spike,
+            learner,
+        )
+        for i in range(count)
+    ]
+    neurons = _neurons(question, start, landscapes)
+    last = int(question.steps[-1])
+    paths = [walk(scape, row, last) for scape, row in zip(landscapes, neurons.weights, strict=True)]
+    values = _values(question, landscapes, paths, neurons.cosines)
+    outcome = _worst(paths, last, learner.steps)
+    return Prediction(values, _words(question), outcome=outcome, remedy=_REMEDIES[outcome])
+
+
+def _neurons(question: Question, start: Start, landscapes: list[Landscape]) -> Neurons:
+    """The start in coordinates; rows are turned where the learner does so."""
+    learner, axis = question.learner, landscapes[0].spike.axis
+    count, known = len(landscapes), axis.size
+    overlap, gram = start.overlap[:count], start.gram[:count, :count]
+    weights = np.zeros((count, known + 1))
+    weights[:, 0] = overlap[:, 0]
+    if known == 2:
+        weights[:, 1] = _across(question, start, count, axis)
+    inside = weights[:, :known] @ weights[:, :known].T
+    rests = gram - inside
+    weights[:, -1] = np.sqrt(np.maximum(np.diag(rests), 0.0))
+    lengths = np.where(weights[:, -1] > 0, weights[:, -1], 1.0)
+    cosines = rests / np.outer(lengths, lengths)
+    np.fill_diagonal(cosines, 1.0)
+    if learner.positive_start:
+        found = [scape.correlation(scape.point(row)) for scape, row in zip(landscapes, weights, strict=True)]
+        weights = np.where(np.array(found) < 0, -1.0, 1.0)[:, None] * weights
+    return Neurons(weights, cosines)
+
+
+def _across(question: Question, start: Start, count: int, axis: Floats) -> Floats:
+    """The coordinates on mu's part off beta: as simulated, or as large as they typically are."""
+    along = start.overlap[:count, 0]
+    if start.spike is not None:
+        return (start.spike[:count] - axis[0] * along) / axis[1]
+    others = np.diag(start.gram)[:count] - along**2
+    return np.sqrt(np.maximum(others, 0.0) / max(question.dim - 1, 1))
+
+
+def _values(question: Question, landscapes: list[Landscape], paths: list[Path], cosines: Floats) -> dict[str, Floats]:
+    """Order parameters at the asked steps, for every neuron of the student."""
+    axis, width = landscapes[0].spike.axis, question.student.width
+    points = np.stack([path.after(question.steps) for path in paths], axis=1)  # (steps, q, known + 1)
+    weights = landscapes[0].weights(points)
+    known, rest = weights[:, :, :-1], weights[:, :, -1]
+    gram = known @ np.swapaxes(known, 1, 2) + cosines * rest[:, :, None] * rest[:, None, :]
+    found = [[scape.correlation(point) for scape, point in zip(landscapes, row, strict=True)] for row in points]
+    copies = np.zeros(width, dtype=np.intp) if len(paths) == 1 else np.arange(width)
+    values = {
+        "overlap": known[:, copies, :1],
+        "gram": gram[:, copies][:, :, copies],
+        "field_correlation": np.array(found)[:, copies, None],
+    }
+    if isinstance(question.target.inputs, Spiked):
+        values["spike_overlap"] = (known @ axis)[:, copies]
+    if len(paths) == 1:  # the output of several neurons is more than what each of them learns by itself
+        values["risk"] = np.array([landscapes[0].risk(point) for point in points[:, 0]])
+    return values
+
+
+def _worst(paths: list[Path], asked: int, most: int) -> str:
+    """How a student ends; one that is not followed to its end is fine."""
+    outcomes = [path.outcome for path in paths]
+    if "not converged" in outcomes:
+        return "not converged" if asked == most else "ok"
+    return "stalled" if "stalled" in outcomes else "ok"
+
+
+def _words(question: Question) -> str:
+    samples = question.samples
+    size = "" if samples is None else f", of order sqrt(d/n) = {np.sqrt(question.dim / samples):.2g} in the gradient"
+    return f"Population flow, n -> infinity at d = {question.dim:,}: it neglects the fluctuations of a batch{size}."
