@@ -52,7 +52,8 @@ class Info(NamedTuple):
 def init(problem: Problem, key: Array) -> State:
     """The neurons at the start, and the batch."""
     batch, outcome = fresh_batch(problem, named(key, "batch"))
-    return State(_scaled(problem.student.start_deviation, _standard(problem, named(key, "neurons"))), batch, outcome)
+    standard = standard_neurons(problem, named(key, "neurons"))
+    return State(jax.tree.map(lambda part: problem.student.start_deviation * part, standard), batch, outcome)
 
 
 def draw(problem: Problem, key: Array) -> Array:
@@ -67,7 +68,7 @@ def step(problem: Problem, state: State, fresh: Array, number: Array) -> tuple[S
     temperature = temperature_at(learner, design.dim, number).astype(design.dtype)
     shrink = 1 - 2 * rate * temperature * learner.prior_rate
     loss, gradient = loss_and_gradient(problem, state)
-    noise = _standard(problem, fresh)
+    noise = standard_neurons(problem, fresh)
     amplitude = jnp.sqrt(2 * temperature * rate)
     network = jax.tree.map(lambda x, g, z: shrink * x - rate * g + amplitude * z, state.network, gradient, noise)
     return State(network, state.batch, state.labels), Info(loss)
@@ -120,6 +121,13 @@ def fresh_batch(problem: Problem, key: Array) -> tuple[Array, Array]:
     return batch, labels(problem, target_fields, label_noise(problem, named(key, "labels"), (problem.design.rows,)))
 
 
+def standard_neurons(problem: Problem, key: Array) -> Neurons:
+    """Neurons with entries N(0, 1)."""
+    width, dtype = problem.student.width, problem.design.dtype
+    others = normal(named(key, "others"), (2, width), dtype)
+    return Neurons(problem.design.gaussian_rows(named(key, "weights"), width), others[0], others[1])
+
+
 def accuracy(problem: Problem, state: State, key: Array) -> Array:
     """P(sign f = y) on fresh samples."""
     return jnp.mean(_test_margins(problem, state, key) > 0, dtype=problem.design.dtype)
@@ -170,14 +178,3 @@ def _test_margins(problem: Problem, state: State, key: Array) -> Array:
 
 def _logistic(margins: Array) -> Array:
     return jnp.mean(jax.nn.softplus(-margins))
-
-
-def _standard(problem: Problem, key: Array) -> Neurons:
-    """Neurons with entries N(0, 1)."""
-    width, dtype = problem.student.width, problem.design.dtype
-    others = normal(named(key, "others"), (2, width), dtype)
-    return Neurons(problem.design.gaussian_rows(named(key, "weights"), width), others[0], others[1])
-
-
-def _scaled(factor: float, network: Neurons) -> Neurons:
-    return jax.tree.map(lambda part: factor * part, network)
