@@ -58,6 +58,7 @@ class NeuronGradient:
         mean: E[G] on the axes beta, the rest of mu (any other, if mu is beta), the rest of w.
         second: E[G_e^2] on these axes.
         elsewhere: E[G_e^2] in any other direction: E[sigma'^2 y^2].
+        strength, spike_mean, spike_second: theta, E<G, mu> and E<G, mu>^2.
     """
 
     signal: float
@@ -65,6 +66,9 @@ class NeuronGradient:
     mean: Floats
     second: Floats
     elsewhere: float
+    strength: float
+    spike_mean: float
+    spike_second: float
 
     def deviation(self, dim: int, samples: int) -> float:
         """sqrt(E |G_n - E G|^2) for the mean G_n over n samples: sqrt(d/n) to leading order."""
@@ -80,6 +84,12 @@ class NeuronGradient:
         square = float(self.mean @ self.mean)
         return float(self.mean[0]) / sqrt(square + (self._total(dim) - square) / samples)
 
+    def spread(self, dim: int, samples: int) -> float:
+        """sqrt(E <x, G_n>^2) = sqrt(E |G_n|^2 + theta E <G_n, mu>^2) on fresh inputs x: how wide the feature is."""
+        length = float(self.mean @ self.mean) + self.deviation(dim, samples) ** 2
+        along = self.spike_mean**2 + (self.spike_second - self.spike_mean**2) / samples
+        return sqrt(length + self.strength * along)
+
     def _total(self, dim: int) -> float:
         return float(self.second.sum()) + (dim - 3) * self.elsewhere
 
@@ -91,40 +101,46 @@ def neuron_gradient(target: Target, activation: Activation, neuron: Neuron) -> N
         NoPrediction: for several directions, noise inside the link, a link that is not a polynomial, other inputs.
         InvalidParameter: for overlaps that no unit vector w has.
     """
-    place = _geometry(_spike(target), neuron)
+    spike = _spike(target)
+    place = _geometry(spike, neuron)
     label = _label_moments(target)
     slope = _slope_moments(activation, place.scale, neuron.bias, label.squares.shape[1])
     powers = place.correlation ** np.arange(label.squares.shape[1])
     first = float((label.derivative * slope.plain) @ powers)
     second = float((label.plain * slope.derivative) @ powers) / place.scale
     moments = (label.squares * powers) @ slope.squares.T
+    mean = first * place.target_image + second * place.weight_image
     return NeuronGradient(
         signal=first * float(np.linalg.norm(place.target_image)),
         feature=first * float(np.linalg.norm(place.root @ place.target_image)),
-        mean=first * place.target_image + second * place.weight_image,
-        second=np.array([place.second_moment(axis, moments) for axis in range(3)]),
+        mean=mean,
+        second=np.array([place.second_moment(axis, moments) for axis in np.eye(3)]),
         elsewhere=float(moments[0, 0]),
+        strength=spike.strength,
+        spike_mean=float(place.spike @ mean),
+        spike_second=place.second_moment(place.spike, moments),
     )
 
 
 @dataclass(frozen=True)
 class _Geometry:
-    """On the axes beta, rest of mu, rest of w: s, rho, S beta/sqrt(kappa), S w, S^{1/2}, u and v."""
+    """On the axes beta, rest of mu, rest of w: s, rho, S beta/sqrt(kappa), S w, S^{1/2}, mu, u and v."""
 
     scale: float
     correlation: float
     target_image: Floats
     weight_image: Floats
     root: Floats
+    spike: Floats
     target_row: Floats
     weight_row: Floats
 
-    def second_moment(self, axis: int, moments: Floats) -> float:
+    def second_moment(self, axis: Floats, moments: Floats) -> float:
         """E[<x, e>^2 sigma'^2 y^2] from moments[i, j] = E[h^i xi^j sigma'^2 y^2].
 
         <x, e> = alpha h + beta xi + (a part independent of both, of the variance that is left).
         """
-        row, rho = self.root[axis], self.correlation
+        row, rho = self.root @ axis, self.correlation
         with_target, with_weight = float(row @ self.target_row), float(row @ self.weight_row)
         if 1 - rho**2 < _PARALLEL:
             alpha, beta = with_target, 0.0
@@ -156,6 +172,7 @@ def _geometry(spike: Spiked, neuron: Neuron) -> _Geometry:
         target_image=root @ target_row,
         weight_image=root @ root @ weight,
         root=root,
+        spike=mu,
         target_row=target_row,
         weight_row=weight_row,
     )

@@ -42,6 +42,7 @@ class GradientSizes:
         mean: |E G_n|; signal: its part along S beta, without what comes from w itself.
         deviation: |G_n - E G_n|; noise: its part outside the span of beta and mu.
         feature: the standard deviation of the signal's feature <x, signal> on fresh inputs.
+        spread: that of the whole feature <x, G_n>.
     """
 
     mean: float
@@ -49,6 +50,7 @@ class GradientSizes:
     deviation: float
     noise: float
     feature: float
+    spread: float
 
     @property
     def ratio(self) -> float:
@@ -79,10 +81,11 @@ def gradient_sizes(target: Target | str, *, dim: int, samples: int, student: Two
         if value < least:
             raise InvalidParameter(name, value, f"at least {least}")
     of = (target if isinstance(target, Target) else make_target(target)).at(dim)
-    squares = np.zeros(5)
+    squares = np.zeros(6)
     for weight, found in _typical(of, network, dim):
-        parts = (float(np.linalg.norm(found.mean)), found.signal, found.deviation(dim, samples))
-        squares += weight * np.square([*parts, found.noise(dim, samples), found.feature])
+        means = (float(np.linalg.norm(found.mean)), found.signal)
+        noises = (found.deviation(dim, samples), found.noise(dim, samples))
+        squares += weight * np.square([*means, *noises, found.feature, found.spread(dim, samples)])
     return GradientSizes(*(float(size) for size in np.sqrt(squares)))
 
 
