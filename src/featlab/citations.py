@@ -150,6 +150,18 @@ _PAPERS = (
         "Gradient-based feature learning under structured data",
         "2309.03843",
     ),
+    Citation(
+        "suzuki2023",
+        "Suzuki, Wu, Oko, Nitanda",
+        2023,
+        "Feature learning via mean-field Langevin dynamics: classifying sparse parities and beyond",
+    ),
+    Citation(
+        "nitanda2024",
+        "Nitanda, Oko, Suzuki, Wu",
+        2024,
+        "Improved statistical and computational complexity of the mean-field Langevin dynamics under structured data",
+    ),
 )
 
 CITATIONS: dict[str, Citation] = {paper.key: paper for paper in _PAPERS}

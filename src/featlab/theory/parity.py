@@ -18,6 +18,7 @@ from itertools import product
 
 import numpy as np
 
+from featlab.citations import Citation, cite
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
 from featlab.learners.checks import finite_number, positive_integer, positive_number
@@ -31,11 +32,13 @@ class ParityBounds:
         samples: of n.
         log_width: of log N.
         log_steps: of log T.
+        citations: the papers.
     """
 
     samples: float
     log_width: float
     log_steps: float
+    citations: tuple[Citation, ...] = cite("suzuki2023", "nitanda2024")
 
 
 def parity_bounds(anisotropy: float = 0.0) -> ParityBounds:
