@@ -23,6 +23,8 @@ from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
 from featlab.learners.checks import finite_number, positive_integer, positive_number
 
+_PAPERS = cite("suzuki2023", "nitanda2024")
+
 
 @dataclass(frozen=True)
 class ParityBounds:
@@ -38,7 +40,7 @@ class ParityBounds:
     samples: float
     log_width: float
     log_steps: float
-    citations: tuple[Citation, ...] = cite("suzuki2023", "nitanda2024")
+    citations: tuple[Citation, ...] = _PAPERS
 
 
 def parity_bounds(anisotropy: float = 0.0) -> ParityBounds:
