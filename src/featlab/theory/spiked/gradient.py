@@ -101,9 +101,8 @@ def neuron_gradient(target: Target, activation: Activation, neuron: Neuron) -> N
         NoPrediction: for several directions, noise inside the link, a link that is not a polynomial, other inputs.
         InvalidParameter: for overlaps that no unit vector w has.
     """
-    spike = _spike(target)
+    label, spike = _label_moments(target), _spike(target)
     place = _geometry(spike, neuron)
-    label = _label_moments(target)
     slope = _slope_moments(activation, place.scale, neuron.bias, label.squares.shape[1])
     powers = place.correlation ** np.arange(label.squares.shape[1])
     first = float((label.derivative * slope.plain) @ powers)
@@ -209,6 +208,7 @@ class _SlopeMoments:
     squares: Floats
 
 
+@lru_cache(maxsize=4096)
 def _slope_moments(activation: Activation, scale: float, bias: float, orders: int) -> _SlopeMoments:
     points, weights = line_rule([(kink - bias) / scale for kink in activation.kinks], _WIDTH / max(scale, 1.0), _REACH)
     slope = activation.derivative(scale * points + bias)
@@ -221,7 +221,7 @@ def _slope_moments(activation: Activation, scale: float, bias: float, orders: in
 def _spike(target: Target) -> Spiked:
     """The spike; of isotropic inputs, one of no strength along beta."""
     if isinstance(target.inputs, Isotropic):
-        return Spiked(0.0, (1.0,) + (0.0,) * (target.rank - 1))
+        return Spiked(0.0, 1.0)
     if not isinstance(target.inputs, Spiked):
         raise NoPrediction(
             f"inputs {target.inputs!r}: isotropic or spiked ones were expected; take a law at a dimension"
