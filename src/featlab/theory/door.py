@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,12 +35,13 @@ _PREDICTORS: dict[str, tuple[str, str]] = {
     "GiantSteps": ("giant.overlaps", "predict_giant"),
     "Readout": ("giant.readout", "predict_readout"),
     "BayesAmp": ("bayes.predictor", "predict_amp"),
+    "KernelRidge": ("kernels.predictor", "predict_kernel_ridge"),
     "SphericalFlow": ("flows.predictor", "predict_flow"),
     "NormalisedFlow": ("flows.predictor", "predict_flow"),
     "TiedFlow": ("tied.predictor", "predict_tied"),
 }
 # Those that say themselves which inputs they are for; the others are for isotropic ones.
-_OTHER_INPUTS: tuple[str, ...] = ("SphericalFlow", "NormalisedFlow")
+_OTHER_INPUTS: tuple[str, ...] = ("KernelRidge", "SphericalFlow", "NormalisedFlow")
 
 
 def predict(
@@ -52,6 +53,7 @@ def predict(
     times: Sequence[float] | None = None,
     student: Any = None,
     start: xr.Dataset | None = None,
+    observe: Iterable[str] | None = None,
 ) -> xr.Dataset:
     """Predict the order parameters of a student that learns a target from Gaussian inputs, as d goes to infinity.
 
@@ -60,6 +62,8 @@ def predict(
             sizes, through samples / d and steps / d, and through the size 1/sqrt(d) of overlaps at a random start.
         start: None, the typical start of the student as described; or a simulation of the same student that observes
             overlap, gram, second_layer and biases at time 0: one prediction from the start of each of its seeds.
+        observe: which quantities, names of `featlab.results.QUANTITIES`; None, all that the theory tells. What is not
+            asked for is not computed where that spares time.
 
     Returns:
         A dataset with the names and axes of a simulation: time, neuron, direction, ... and `seed` if the start has
@@ -82,7 +86,8 @@ def predict(
     if dim < of.rank:
         raise InvalidParameter("dim", dim, f"at least {of.rank}, the number of the target's directions")
     plan = schedule(learner, int(dim), samples, times)
-    question = Question(of, learner, network, int(dim), samples, np.array(plan.steps, dtype=np.int64))
+    names = None if observe is None else frozenset([observe] if isinstance(observe, str) else observe)
+    question = Question(of, learner, network, int(dim), samples, np.array(plan.steps, dtype=np.int64), names)
     starts = dict(_starts(question, start))
     answers = {seed: predictor(question, one) for seed, one in starts.items()}
     return _dataset(question, answers, plan.unit).assign_attrs(_provenance(question, answers))
@@ -98,6 +103,10 @@ def _starts(question: Question, start: xr.Dataset | None) -> Iterator[tuple[int 
             yield from simulated_starts(start, rank, rank, ESTIMATE_START)
     elif isinstance(question.learner, TiedFlow):
         yield from tied_starts(start)
+    elif student is None:
+        if start is not None:
+            raise InvalidParameter("start", "a dataset", f"None: {type(question.learner).__name__} starts from nothing")
+        yield None, Start(np.zeros((0, rank)), np.zeros((0, 0)), np.zeros(0), np.zeros(0))
     elif start is not None:
         yield from simulated_starts(start, student.width, rank)
     elif isinstance(question.learner, Readout):
@@ -118,7 +127,7 @@ def _dataset(question: Question, answers: Mapping[int | None, Prediction], unit:
     """One answer without a seed, or one for each seed, side by side."""
     seeds = [seed for seed in answers if seed is not None]
     lead: tuple[str, ...] = ("seed",) if seeds else ()
-    labelled = [_with_derived(answer) for answer in answers.values()]
+    labelled = [_asked(question, _with_derived(answer)) for answer in answers.values()]
     data: dict[str, Any] = {}
     for name in labelled[0]:
         plain = name.removesuffix("_error")
@@ -130,6 +139,17 @@ def _dataset(question: Question, answers: Mapping[int | None, Prediction], unit:
     data["outcome"] = (lead, np.array(outcomes if seeds else outcomes[0]))
     coordinates: dict[str, Any] = {"time": question.steps / unit, "step": ("time", question.steps)}
     return xr.Dataset(data, coords=coordinates | ({"seed": seeds} if seeds else {}))
+
+
+def _asked(question: Question, values: dict[str, Floats]) -> dict[str, Floats]:
+    """Those that were asked for, with their errors."""
+    if question.names is None:
+        return values
+    unknown = sorted(question.names - values.keys())
+    if unknown:
+        told = ", ".join(name for name in values if not name.endswith("_error"))
+        raise InvalidParameter("observe", unknown[0], f"names among {told}, which this prediction tells")
+    return {name: value for name, value in values.items() if name.removesuffix("_error") in question.names}
 
 
 def _with_derived(answer: Prediction) -> dict[str, Floats]:

@@ -1,0 +1,86 @@
+"""Kernel ridge regression on isotropic inputs at a finite d and any n: one eigenvalue for each degree.
+
+g(<x, y>/d) = sum_j c_j (<x, y>/d)^j acts on the N_j = (d + j - 1 over j) Hermite polynomials of degree j by the
+eigenvalue xi_j = j! c_j / d^j, to leading order in 1/d (for homogeneous kernels the same with J, since |x|^2/d -> 1).
+Degrees with N_j >> n act as a constant on the diagonal. The risk of a ridge regression on features with a given
+spectrum is known in the limit (Bordelon, Canatar, Pehlevan 2020; Hastie et al. 2022; for inner-product kernels and
+n ~ d^k, Misiakiewicz 2022 and Xiao et al. 2022):
+
+    kappa = R + (kappa/n) sum_j N_j xi_j/(xi_j + kappa),     R = lambda + (1/n) sum_{j > L} c_j,
+    risk  = [sum_j (kappa/(xi_j + kappa))^2 E_j + sigma^2] / (1 - (1/n) sum_j N_j (xi_j/(xi_j + kappa))^2),
+
+E_j the energy of the target in degree j, sigma^2 what no degree up to L explains. Neglected: corrections of relative
+order 1/d to xi_j, and differences between seeds.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+
+from featlab.gaussian.hermite import Floats
+from featlab.learners.kernel_functions import Kernel
+
+
+@dataclass(frozen=True)
+class KernelRisk:
+    """What becomes of a fit.
+
+    Attributes:
+        risk: E[(y - f)^2], label noise included.
+        captured: E[f* f] / E[f*^2].
+        converged: whether the equations behind it were solved; the numbers are NaN if not.
+    """
+
+    risk: float
+    captured: float
+    converged: bool = True
+
+
+@dataclass(frozen=True)
+class DegreeEnergies:
+    """A target by degrees.
+
+    Attributes:
+        energies: E_0, E_1, ..., E_L: squared norms of the Hermite parts of these degrees.
+        rest: the variance of the label beyond degree L, label noise included.
+        noise: the part of it that is additive noise.
+    """
+
+    energies: Floats
+    rest: float
+    noise: float
+
+
+def highest_degree(dim: int, samples: int) -> int:
+    """L: two degrees above the last one that n samples can learn; N_j xi_j beyond it are spread over >> n functions."""
+    return math.floor(math.log(samples) / math.log(max(dim, 2))) + 2
+
+
+def isotropic_risk(kernel: Kernel, target: DegreeEnergies, *, dim: int, samples: int, ridge: float) -> KernelRisk:
+    """The risk of `KernelRidge` with this kernel and ridge lambda, (K + n lambda)^{-1} y, at n = `samples`."""
+    count = len(target.energies)
+    degrees = np.arange(count)
+    series = kernel.series(count)
+    values = series * np.array([math.factorial(j) / float(dim) ** j for j in degrees])
+    multiplicities = np.array([float(math.comb(dim + j - 1, j)) for j in degrees])
+    diagonal = float(kernel.shape(np, np.ones(()))) - float(series.sum())
+    kappa = _effective_ridge(values, multiplicities, samples, ridge + diagonal / samples)
+    learned = values / (values + kappa)
+    left = float(np.sum((1 - learned) ** 2 * target.energies)) + target.rest
+    risk = left / (1 - float(np.sum(multiplicities * learned**2)) / samples)
+    signal = float(target.energies.sum()) + target.rest - target.noise
+    return KernelRisk(risk, float(np.sum(learned * target.energies)) / signal)
+
+
+def _effective_ridge(values: Floats, multiplicities: Floats, samples: int, ridge: float) -> float:
+    """kappa > 0 with ridge = kappa (1 - (1/n) sum_j N_j xi_j/(xi_j + kappa))."""
+
+    def excess(kappa: float) -> float:
+        return float(kappa * (1 - np.sum(multiplicities * values / (values + kappa)) / samples) - ridge)
+
+    highest = ridge + float(np.sum(multiplicities * values)) / samples
+    return float(brentq(excess, ridge, highest, xtol=1e-300, rtol=1e-14))

@@ -1,0 +1,97 @@
+"""Kernel ridge regression: the adapter from a question to its risk, for isotropic inputs and for a spike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from featlab.analysis.energies import hermite_energies
+from featlab.analysis.grids import build_grids
+from featlab.analysis.verdict import check_size
+from featlab.learners.checks import positive_integer
+from featlab.learners.kernels import KernelRidge
+from featlab.learners.readout import LEAVE_ONE_OUT_GRID
+from featlab.targets import Isotropic, Spiked, Target
+from featlab.theory.giant.labels import conditional_labels
+from featlab.theory.kernels.isotropic import DegreeEnergies, KernelRisk, highest_degree, isotropic_risk
+from featlab.theory.kernels.spiked import SpikedLabels, spike_nodes, spiked_risk
+from featlab.theory.question import NoPrediction, Prediction, Question, Start
+
+_ISOTROPIC = (
+    "Each degree j of the target has the eigenvalue j! c_j / d^j of the kernel, as on a sphere of radius sqrt d; "
+    "corrections of relative order 1/d and differences between seeds are neglected."
+)
+_SPIKED = (
+    "The kernel as an operator on the spiked coordinate, and on it times one coordinate across; higher degrees across "
+    "are a nugget. Terms of relative order 1/d and differences between seeds are neglected; n must be far below d^2."
+)
+
+
+def predict_kernel_ridge(question: Question, start: Start) -> Prediction:
+    """The risk of a `KernelRidge`, and the share of the target that it captures; at its ridge, or at the one of
+    `LEAVE_ONE_OUT_GRID` with the smallest risk, to which leave-one-out errors tend."""
+    learner: KernelRidge = question.learner
+    samples = positive_integer("samples", question.samples)
+    inputs = question.target.inputs
+    if isinstance(inputs, Spiked):
+        at, words = _spiked(question.target, inputs, learner, question.dim, samples), _SPIKED
+    elif isinstance(inputs, Isotropic):
+        at, words = _isotropic(question.target, learner, question.dim, samples), _ISOTROPIC
+    else:
+        raise NoPrediction(f"inputs {inputs!r}: kernels are predicted for isotropic inputs and for Spiked ones")
+    ridges = (
+        [float(learner.ridge)] if not isinstance(learner.ridge, str) else _grid(question.target, learner, question.dim)
+    )
+    found = [at(ridge) for ridge in ridges]
+    converged = all(one.converged for one in found)
+    best = int(np.argmin([one.risk for one in found])) if converged else 0
+    answer = {"risk": found[best].risk, "captured": found[best].captured, "ridge": ridges[best]}
+    values = {name: np.full(len(question.steps), value if converged else np.nan) for name, value in answer.items()}
+    remedy = "" if converged else "the equations for this ridge were not solved: raise it"
+    return Prediction(values, words, {}, "ok" if converged else "not converged", remedy)
+
+
+def degree_energies(target: Target, degree: int) -> DegreeEnergies:
+    """A target by degrees up to `degree`, its noise included."""
+    check_size(target)
+    energies = hermite_energies(build_grids(target), degree)
+    return DegreeEnergies(energies.per_degree, energies.residual(degree) + target.noise, target.noise)
+
+
+def spiked_labels(target: Target, inputs: Spiked) -> SpikedLabels:
+    """The label given the coordinate z along the spike.
+
+    E[h z] = C^{-1/2} W* S^{1/2} mu = m sqrt((1 + theta)/(1 + theta |m|^2)): the fields have that cosine with z along m.
+    """
+    overlaps = np.array(inputs.overlaps)
+    size = float(np.linalg.norm(overlaps))
+    direction = overlaps / size if size > 0 else np.eye(len(overlaps))[0]
+    cosine = min(1.0, size * float(np.sqrt((1 + inputs.strength) / (1 + inputs.strength * size**2))))
+    found = conditional_labels(target, direction, cosine, spike_nodes()[0])
+    return SpikedLabels(found.mean, found.square, found.linear, target.noise)
+
+
+def _isotropic(target: Target, learner: KernelRidge, dim: int, samples: int) -> Callable[[float], KernelRisk]:
+    degrees = degree_energies(target, highest_degree(dim, samples))
+    return lambda ridge: isotropic_risk(learner.function, degrees, dim=dim, samples=samples, ridge=ridge)
+
+
+def _spiked(
+    target: Target, inputs: Spiked, learner: KernelRidge, dim: int, samples: int
+) -> Callable[[float], KernelRisk]:
+    if samples > dim**1.5:
+        raise NoPrediction(
+            f"{samples} samples at d = {dim} under a spike: beyond d^1.5, parts of degree two across it are learned; "
+            "predictions under a spike are for n of order d"
+        )
+    labels, strength = spiked_labels(target, inputs), inputs.strength
+    return lambda ridge: spiked_risk(learner.function, labels, strength=strength, dim=dim, samples=samples, ridge=ridge)
+
+
+def _grid(target: Target, learner: KernelRidge, dim: int) -> list[float]:
+    """The shares of the mean of k(x, x) that leave-one-out chooses among."""
+    strength = target.inputs.strength if isinstance(target.inputs, Spiked) else 0.0
+    nodes, weights = spike_nodes()
+    square = (1 + strength) / dim * nodes**2 + (dim - 1) / dim
+    return [share * float(weights @ learner.function.value(np, square, square, square)) for share in LEAVE_ONE_OUT_GRID]
