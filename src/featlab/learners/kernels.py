@@ -10,6 +10,10 @@ from featlab.learners.checks import one_of, positive_integer, positive_number
 from featlab.learners.kernel_functions import Kernel, kernel_function
 from featlab.learners.readout import LEAVE_ONE_OUT
 
+# The n lambda that leave-one-out chooses among, in units of the mean of k(x, x). Unlike lambda itself, n lambda keeps
+# its size as n grows: it stands beside the part of k(x, x) that n samples cannot resolve.
+KERNEL_RIDGES = tuple(10.0 ** (k / 2) for k in range(-12, 11))
+
 
 @dataclass(frozen=True)
 class KernelRidge:
@@ -24,8 +28,8 @@ class KernelRidge:
         kernel: a `Kernel` of `featlab.learners.kernel_functions`, its name ("exponential", "polynomial-3",
             "arc-cosine-0", "arc-cosine-1", "relu-ntk"), or the coefficients (c_0, c_1, ...) of g(<x, y>/d).
         ridge: lambda, a number above zero; or "leave-one-out", the one with the smallest exact leave-one-out error
-            among the shares `LEAVE_ONE_OUT_GRID` of the mean of k(x, x). A lambda below 1e-12 of that mean is out of
-            reach of float64 and is raised to it; the result says which lambda was used.
+            among those with n lambda in `KERNEL_RIDGES` times the mean of k(x, x). A lambda below 1e-12 of that mean is
+            out of reach of float64 and is raised to it; the result says which lambda was used.
         test_samples: the number of fresh samples that the risk is measured on.
     """
 

@@ -19,8 +19,8 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from featlab.errors import InvalidParameter
-from featlab.learners.kernels import KernelRidge
-from featlab.learners.readout import LEAVE_ONE_OUT, LEAVE_ONE_OUT_GRID
+from featlab.learners.kernels import KERNEL_RIDGES, KernelRidge
+from featlab.learners.readout import LEAVE_ONE_OUT
 from featlab.simulate.blocked import Entries, block_size, cholesky_blocks, lower_blocks, solve_blocks
 from featlab.simulate.designs.choose import Demand, Sizes
 from featlab.simulate.kernel_points import (
@@ -105,7 +105,8 @@ def kernel_fit(problem: Problem, points: Points, outcome: Array, size: int) -> F
     squares = points.squares[: len(outcome)]
     scale = jnp.mean(problem.learner.function.value(jnp, squares, squares, squares))
     if ridge == LEAVE_ONE_OUT:
-        return best_of_path(entries, outcome, size, scale * jnp.asarray(LEAVE_ONE_OUT_GRID, jnp.float64))
+        ridges = jnp.asarray(KERNEL_RIDGES, jnp.float64) * scale / len(outcome)
+        return best_of_path(entries, outcome, size, ridges)
     used = jnp.maximum(jnp.asarray(ridge, jnp.float64), SMALLEST_SHARE * scale)
     return Fitted(solved(entries, outcome, size, used), used)
 

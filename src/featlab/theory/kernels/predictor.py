@@ -10,8 +10,7 @@ from featlab.analysis.energies import hermite_energies
 from featlab.analysis.grids import build_grids
 from featlab.analysis.verdict import check_size
 from featlab.learners.checks import positive_integer
-from featlab.learners.kernels import KernelRidge
-from featlab.learners.readout import LEAVE_ONE_OUT_GRID
+from featlab.learners.kernels import KERNEL_RIDGES, KernelRidge
 from featlab.targets import Isotropic, Spiked, Target
 from featlab.theory.giant.labels import conditional_labels
 from featlab.theory.kernels.isotropic import DegreeEnergies, KernelRisk, highest_degree, isotropic_risk
@@ -30,7 +29,7 @@ _SPIKED = (
 
 def predict_kernel_ridge(question: Question, start: Start) -> Prediction:
     """The risk of a `KernelRidge`, and the share of the target that it captures; at its ridge, or at the one of
-    `LEAVE_ONE_OUT_GRID` with the smallest risk, to which leave-one-out errors tend."""
+    `KERNEL_RIDGES` with the smallest risk, to which leave-one-out errors tend."""
     learner: KernelRidge = question.learner
     samples = positive_integer("samples", question.samples)
     inputs = question.target.inputs
@@ -41,7 +40,9 @@ def predict_kernel_ridge(question: Question, start: Start) -> Prediction:
     else:
         raise NoPrediction(f"inputs {inputs!r}: kernels are predicted for isotropic inputs and for Spiked ones")
     ridges = (
-        [float(learner.ridge)] if not isinstance(learner.ridge, str) else _grid(question.target, learner, question.dim)
+        [float(learner.ridge)]
+        if not isinstance(learner.ridge, str)
+        else _grid(question.target, learner, question.dim, samples)
     )
     found = [at(ridge) for ridge in ridges]
     converged = all(one.converged for one in found)
@@ -89,9 +90,10 @@ def _spiked(
     return lambda ridge: spiked_risk(learner.function, labels, strength=strength, dim=dim, samples=samples, ridge=ridge)
 
 
-def _grid(target: Target, learner: KernelRidge, dim: int) -> list[float]:
-    """The shares of the mean of k(x, x) that leave-one-out chooses among."""
+def _grid(target: Target, learner: KernelRidge, dim: int, samples: int) -> list[float]:
+    """The ridges that leave-one-out chooses among."""
     strength = target.inputs.strength if isinstance(target.inputs, Spiked) else 0.0
     nodes, weights = spike_nodes()
     square = (1 + strength) / dim * nodes**2 + (dim - 1) / dim
-    return [share * float(weights @ learner.function.value(np, square, square, square)) for share in LEAVE_ONE_OUT_GRID]
+    scale = float(weights @ learner.function.value(np, square, square, square))
+    return [share * scale / samples for share in KERNEL_RIDGES]
