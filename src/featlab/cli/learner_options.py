@@ -93,6 +93,8 @@ def build_learner(name: str, given: Mapping[str, Any], readout: str | None, ridg
         fail(f"--learner: got {name!r}, expected one of {', '.join([*LEARNERS, RANDOM_FEATURES])}{_hint(name)}")
     kind = LEARNERS[name]
     known = {field.name: field for field in fields(kind)}
+    if ridge is not None and "ridge" in known:
+        given, ridge = {**given, "ridge": _number_or_word("ridge", ridge)}, None
     _refuse_others(name, given, known)
     for field in known.values():
         if field.default is MISSING and field.name not in given:

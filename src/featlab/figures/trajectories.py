@@ -20,49 +20,60 @@ _MOST_FAINT_SEEDS = 24
 def alignments(dataset: xr.Dataset) -> Floats:
     """(seed, time, direction): the cosine of the student with each direction, root mean square over its neurons.
 
-    For one neuron it is |cosine|. For a random start it is about 1/sqrt(d) whatever the number of neurons.
+    For one neuron it is |cosine|. For a random start it is about 1/sqrt(d) whatever the number of neurons. A learner
+    without neurons, such as a kernel, has no directions here.
     """
+    if "cosine" not in dataset:
+        return np.zeros((dataset.sizes["seed"], dataset.sizes["time"], 0))
     cosines = dataset["cosine"].transpose("seed", "time", "neuron", "direction").values.astype(np.float64)
     return np.sqrt(np.mean(cosines**2, axis=2))
 
 
 def measured_over_time(dataset: xr.Dataset) -> dict[str, Floats]:
-    """Name -> (seed, time): the risk; for a learner that has none, the numbers that it measures in its place."""
+    """Name -> (seed, time): the risk; for a learner without a risk or without neurons, all numbers that it measures."""
     scalars = [name for name, values in dataset.data_vars.items() if set(values.dims) == {"seed", "time"}]
-    names = ["risk"] if "risk" in scalars else scalars
+    names = ["risk"] if "risk" in scalars and "cosine" in dataset else scalars
     return {str(name): dataset[name].transpose("seed", "time").values.astype(np.float64) for name in names}
 
 
 def trajectory_figure(dataset: xr.Dataset) -> Figure:
-    """Two panels from a simulated dataset: the alignment with each direction, and the risk, or what is in its place.
+    """Two panels from a simulated dataset: the alignment with each direction, if there is one, and the risk, or what is
+    in its place.
 
     Lines are medians over seeds, bands reach from the first to the third quartile, single seeds are faint; seeds that
     diverged leave the picture where they do. The dashed line is 1/sqrt(d), what chance gives.
     """
-    figure = new_figure(9.0, 3.6)
-    left, right = figure.subplots(1, 2)
+    directed = "cosine" in dataset
+    figure = new_figure(9.0 if directed else 4.5, 3.6)
+    panels = list(figure.subplots(1, 1 + directed, squeeze=False)[0])
     times = dataset["time"].values.astype(np.float64)
     unit = "steps" if np.array_equal(times, dataset["step"].values) else "time, steps / d"
-    wide = int(dataset.sizes.get("neuron", 1)) > 1
-    name = "cosine, rms over neurons" if wide else "|cosine|"
-    dress(left, title=f"Alignment with each direction, d = {int(dataset.attrs['dim']):,}", x=unit, y=name)
-    values = alignments(dataset)
-    for place in range(values.shape[2]):
-        _draw(left, times, values[:, :, place], SERIES[place % len(SERIES)], f"h{place + 1}")
-    chance = float(dataset.attrs["dim"]) ** -0.5
-    left.axhline(chance, color=INK, linestyle="--", linewidth=0.9, label="1/sqrt(d)")
-    left.set_ylim(0, 1.03)
-    add_legend(left, loc="best")
+    if directed:
+        _draw_alignments(panels[0], dataset, times, unit)
+    right = panels[-1]
     measure, values = next(iter(measured_over_time(dataset).items()))
     formula = "E[(y - f)^2]" if measure == "risk" else dataset[measure].attrs["meaning"]
     dress(right, title=measure.replace("_", " ").capitalize(), x=unit, y=formula)
     _draw(right, times, values, SERIES[0], "median and quartiles")
     right.set_ylim(bottom=0)
     add_legend(right, loc="best")
-    for axes in (left, right):
+    for axes in panels:
         time_axis(axes, times)
     _say_what_is_missing(right, dataset)
     return figure
+
+
+def _draw_alignments(axes: Axes, dataset: xr.Dataset, times: Floats, unit: str) -> None:
+    wide = int(dataset.sizes.get("neuron", 1)) > 1
+    name = "cosine, rms over neurons" if wide else "|cosine|"
+    dress(axes, title=f"Alignment with each direction, d = {int(dataset.attrs['dim']):,}", x=unit, y=name)
+    values = alignments(dataset)
+    for place in range(values.shape[2]):
+        _draw(axes, times, values[:, :, place], SERIES[place % len(SERIES)], f"h{place + 1}")
+    chance = float(dataset.attrs["dim"]) ** -0.5
+    axes.axhline(chance, color=INK, linestyle="--", linewidth=0.9, label="1/sqrt(d)")
+    axes.set_ylim(0, 1.03)
+    add_legend(axes, loc="best")
 
 
 def _draw(axes: Axes, times: Floats, values: Floats, colour: str, label: str) -> None:

@@ -28,7 +28,7 @@ def simulation_text(dataset: xr.Dataset, learner: Any, student: Any) -> Group:
     The learner and the student are the descriptions that made the dataset; only what is not a default is shown.
     """
     shown = shown_times(dataset.sizes["time"])
-    means = "; overlaps are means with their standard error" if "risk" in dataset else ""
+    means = "; overlaps are means with their standard error" if {"risk", "overlap"} <= set(dataset) else ""
     notes = [_outcomes(dataset), f"Medians over seeds{means}."]
     if len(shown) < dataset.sizes["time"]:
         notes.append(f"{len(shown)} of {dataset.sizes['time']} times are shown; --json has all of them.")
@@ -86,9 +86,10 @@ def order_parameter_table(dataset: xr.Dataset, shown: list[int]) -> Padding:
     """Over time, each direction's cosine (median over seeds) and overlap (mean with its error), and the risk; for a
     learner without a risk, what it measures in its place."""
     cosines, measured = alignments(dataset), measured_over_time(dataset)
-    rank, wide = cosines.shape[2], dataset.sizes["neuron"] > 1
-    with_means, with_subspace = "risk" in dataset and rank <= _MOST_DIRECTIONS, wide and rank > 1
-    overlaps = _overlaps(dataset)
+    rank, wide = cosines.shape[2], dataset.sizes.get("neuron", 1) > 1
+    with_means = {"risk", "overlap"} <= set(dataset) and rank <= _MOST_DIRECTIONS
+    with_subspace = wide and rank > 1
+    overlaps = _overlaps(dataset) if with_means else cosines
     stepwise = np.array_equal(dataset["time"].values, dataset["step"].values)
     names = [f"h{place + 1}" for place in range(rank)]
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
