@@ -8,7 +8,9 @@ from __future__ import annotations
 from featlab.lazy import public_names
 
 _PUBLIC = {
+    "MeasuredExponent": "complexity",
     "comparison_figure": "comparison",
+    "complexity_figure": "complexity",
     "cost_figure": "costs",
     "energy_figure": "energies",
     "link_figure": "link",

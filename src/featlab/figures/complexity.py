@@ -1,0 +1,64 @@
+"""A map of powers of d over how strong a spike is and how well it is aligned with the target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from featlab.errors import InvalidParameter
+from featlab.figures.style import HARD, INK, SEQUENTIAL, TEXT_SIZE, dress, new_figure
+from featlab.gaussian.hermite import Floats
+
+_LEVELS = 8
+
+
+@dataclass(frozen=True)
+class MeasuredExponent:
+    """A power of d that was measured at (g1, g2)."""
+
+    overlap_exponent: float
+    strength_exponent: float
+    value: float
+
+
+def complexity_figure(
+    overlap_exponents: Floats,
+    strength_exponents: Floats,
+    exponents: Floats,
+    *,
+    title: str = "",
+    measured: Sequence[MeasuredExponent] = (),
+) -> Figure:
+    """The exponents (rows g2, columns g1) in colour with contours, the lines g2 = g1 and g2 = 2 g1 between which the
+    regimes change, and what was measured as points of the same colours."""
+    g1, g2, values = (np.asarray(grid, dtype=np.float64) for grid in (overlap_exponents, strength_exponents, exponents))
+    if values.shape != (g2.size, g1.size):
+        expected = f"a row for each g2 and a column for each g1, {(g2.size, g1.size)}"
+        raise InvalidParameter("exponents", f"shape {values.shape}", expected)
+    figure = new_figure(5.6, 4.2)
+    axes = dress(figure.add_subplot(), title=title, x="g1: <mu, beta> = d^-g1", y="g2: theta = d^g2", grid=None)
+    low, high = float(values.min()), float(values.max())
+    shades: dict[str, Any] = {"vmin": low, "vmax": high if high > low else low + 1, "cmap": SEQUENTIAL}
+    colours = axes.pcolormesh(g1, g2, values, shading="gouraud", rasterized=True, **shades)
+    if high > low:
+        lines = axes.contour(g1, g2, values, levels=_LEVELS, colors="white", linewidths=0.7)
+        axes.clabel(lines, fontsize=TEXT_SIZE - 1.5)
+    for factor, style in ((1, "--"), (2, ":")):
+        ends = np.array([0.0, min(g1[-1], g2[-1] / factor)])
+        axes.plot(ends, factor * ends, style, color=HARD, linewidth=1.4, label=f"g2 = {'' if factor == 1 else '2 '}g1")
+    if measured:
+        x, y = ([point.overlap_exponent for point in measured], [point.strength_exponent for point in measured])
+        found = [point.value for point in measured]
+        axes.scatter(x, y, c=found, s=70, edgecolors="white", linewidths=1.5, label="measured", zorder=3, **shades)
+    axes.set_xlim(g1[0], g1[-1])
+    axes.set_ylim(g2[0], g2[-1])
+    bar = figure.colorbar(colours, ax=axes)
+    bar.set_label("power of d", color=INK, fontsize=TEXT_SIZE)
+    bar.ax.tick_params(colors=INK, labelsize=TEXT_SIZE)
+    options: dict[str, Any] = {"frameon": False, "fontsize": TEXT_SIZE - 0.5, "labelcolor": INK}
+    figure.legend(loc="outside lower center", ncols=3, **options)  # on the map it would be unreadable somewhere
+    return figure
