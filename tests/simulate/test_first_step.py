@@ -30,6 +30,7 @@ from .reference import LEVEL, SEEDS, order_parameters
 NOISY = target("h1 + h1*h2 + 0.5", noise=0.25)
 TANH2 = TwoLayer(2, "tanh", "alternating", second_scale=2.0)
 DIM, ROWS = 20, 24
+SIZES = {"dim": DIM, "samples": ROWS, "seeds": 1}
 # One step finds h1 and h2; polynomials of degree 2 leave the last term, of variance 1/2.
 SEEN = "0.5*(He2(h1)/sqrt(2) + He2(h2)/sqrt(2)) + sqrt(0.5)*He2(h1)*He2(h2)/2 + 0.5*h1"
 
@@ -104,11 +105,10 @@ def test_law_is_that_of_the_plain_loop(design):
 
 def test_streamed_inputs_are_the_stored_ones():
     both = [
-        simulate(NOISY, PreprocessedStep(3.0), dim=DIM, samples=ROWS, seeds=1, student=TANH2, design=design)
+        simulate(NOISY, PreprocessedStep(3.0), student=TANH2, design=design, observe="overlap", **SIZES)
         for design in ("dense", "streamed")
     ]
     np.testing.assert_allclose(both[0].overlap, both[1].overlap, rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(both[0].risk, both[1].risk, rtol=1e-3)
 
 
 def test_overlaps_after_the_step_are_those_of_the_gradient_series():
@@ -131,17 +131,24 @@ def test_overlaps_after_the_step_are_those_of_the_gradient_series():
     assert misses(goal.text).max() > 20
 
 
-@pytest.mark.parametrize(("text", "helps"), [(SEEN, True), ("He3(h1)/sqrt(6)", False)])
-def test_the_step_helps_where_the_hessian_is_not_degenerate(text, helps):
-    """At n = 4 d^2 the risk falls by a quarter at least, against the same fit before the step; not for He3, whose
-    Hessian is zero (and relu has no third coefficient). The norm is as asked for."""
-    student, learner = TwoLayer(128, second_layer="signs"), PreprocessedStep(test_samples=2**14)
-    run = simulate(text, learner, dim=40, samples=6400, seeds=4, student=student)
+def found(run):
+    """The smallest cosine between the target's directions and the span of the neurons, weighted as they are."""
+    return float(run.subspace.mean("seed").values[-1, -1] * np.sqrt(run.sizes["direction"]))
+
+
+def test_the_step_helps_where_the_hessian_is_not_degenerate():
+    """At n = 4 d^2 all directions are found, and the risk falls by a quarter at least, against the same fit before the
+    step. He3 is not found, whose Hessian is zero (and relu has no third coefficient). The norm is as asked for."""
+    sizes = {"dim": 40, "samples": 6400, "seeds": 4, "student": TwoLayer(128, second_layer="signs")}
+    run = simulate(SEEN, PreprocessedStep(test_samples=2**14), **sizes)
     before, after = run.risk.mean("seed").values
-    assert (after < 0.75 * before) is helps
+    assert after < 0.75 * before
+    assert found(run) > 0.55
     np.testing.assert_allclose(np.sqrt(np.mean(run.norm.values[:, 1] ** 2, axis=1)), 1.5, rtol=1e-5)
     assert np.all(np.isnan(run.step_size.values[:, 0]))
     assert np.all(run.step_size.values[:, 1] > 0)
+    blind = simulate("He3(h1)/sqrt(6)", PreprocessedStep(), observe=("subspace", "cosine"), **sizes)
+    assert found(blind) < 0.45
 
 
 def test_transfer_needs_few_samples_of_another_target():
@@ -149,7 +156,7 @@ def test_transfer_needs_few_samples_of_another_target():
     enough, with random features (before the step) they are not."""
     learner = PreprocessedStep(samples=300, transfer="He3(h1)/sqrt(6)", test_samples=2**14)
     first = "He2(h1)/2 + He3(h1)/sqrt(12)"
-    run = simulate(first, learner, dim=30, samples=30_000, seeds=4, student=TwoLayer(128, second_layer="signs"))
+    run = simulate(first, learner, dim=30, samples=20_000, seeds=4, student=TwoLayer(64, second_layer="signs"))
     before, after = run.risk.mean("seed").values
     assert after < 0.4
     assert before > 0.8

@@ -111,7 +111,8 @@ class SpectralEstimator:
         iterations: at most; each reads the batch once.
         damping: the weight of the old vector, from 0 to below 1: eigenvalues -alpha / alpha_c, as for sign(h1*h2), fall
             behind those above zero.
-        tolerance: it stops when the vector, of norm 1, moves less than that. Below the threshold it never does.
+        tolerance: it stops when the vector, of norm 1, moves less than that. Below the threshold it often does not, but
+            may: an eigenvalue well above sqrt(alpha / alpha_c) says that something was found, not that it stopped.
     """
 
     clock: ClassVar[str] = "iterations"

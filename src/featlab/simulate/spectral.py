@@ -8,7 +8,7 @@ sign(h1*h2) also minus that, with modes of the wrong sign, which damping puts be
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax.numpy as jnp
 from jax import Array, lax
@@ -21,27 +21,15 @@ from featlab.simulate.problem import Problem
 _STEP = 0.02
 
 
-class Linearised(NamedTuple):
-    """What the linearised iteration knows of the labels: G(y) of every sample (n, r, r), and -(1/d) sum G (r, r)."""
+def linear_step(problem: Problem, moments: Array, rows: Array, onsager: Array, batch: Any) -> tuple[Array, Array, Any]:
+    """omega' = (X X^T / d - I) G omega for omega = X rows^T - onsager and G = moments (n, r, r).
 
-    moments: Array
-    drift: Array
-
-
-def linearised(problem: Problem, denoiser: Denoiser, labels: Array) -> Linearised:
-    """The linearised iteration for these labels."""
-    moments = response(denoiser, labels, problem.target.rank)
-    return Linearised(moments, -jnp.sum(moments, axis=0) / problem.design.dim)
-
-
-def linear_step(
-    problem: Problem, linear: Linearised, rows: Array, onsager: Array, batch: Any
-) -> tuple[Array, Array, Any]:
-    """One undamped iteration from What = rows (r, frame): the new rows, their Onsager term (n, r), and the batch."""
+    Returns omega' as its rows (r, frame) and Onsager term (n, r), and the batch.
+    """
     fields, batch = problem.design.forward(batch, rows)
-    duals = jnp.sum(linear.moments * (fields - onsager)[:, None, :], axis=2)
+    duals = jnp.sum(moments * (fields - onsager)[:, None, :], axis=2)
     pull, batch = problem.design.backward(batch, duals)
-    return pull / problem.design.dim + product(linear.drift, rows), duals, batch
+    return pull / problem.design.dim, duals, batch
 
 
 def power_iteration(
@@ -49,20 +37,23 @@ def power_iteration(
 ) -> tuple[Array, Array, Any]:
     """What after `power_steps` linearised iterations from `rows`, its Onsager term, and the batch they have read.
 
-    The rows come back with a root mean square norm of sqrt(start_overlap).
+    The rows come back with a root mean square norm of sqrt(start_overlap). As in Bayes-AMP, -(1/d) sum G What is added,
+    whose mean is zero.
     """
     learner, rank = problem.learner, problem.target.rank
-    linear = linearised(problem, denoiser, labels)
+    moments = response(denoiser, labels, rank)
+    drift = -jnp.sum(moments, axis=0) / problem.design.dim
     keep = learner.damping
 
     def one(_: Array, carry: tuple[Array, Array, Any]) -> tuple[Array, Array, Any]:
         rows, onsager, batch = carry
-        new, duals, batch = linear_step(problem, linear, rows, onsager, batch)
+        new, duals, batch = linear_step(problem, moments, rows, onsager, batch)
+        new = new + product(drift, rows)
         rows, onsager = (1 - keep) * new + keep * rows, (1 - keep) * duals + keep * onsager
         scale = (learner.start_overlap * rank / jnp.sum(rows**2)) ** 0.5
         return rows * scale, onsager * scale, batch
 
-    return lax.fori_loop(0, learner.power_steps, one, (rows, jnp.zeros_like(linear.moments[:, 0]), batch))
+    return lax.fori_loop(0, learner.power_steps, one, (rows, jnp.zeros_like(moments[:, 0]), batch))
 
 
 def response(denoiser: Denoiser, labels: Array, rank: int) -> Array:

@@ -18,7 +18,7 @@ from featlab.simulate.lanczos import MOVING, OUTCOMES, STANDING
 from featlab.simulate.problem import Algorithm, Problem
 from featlab.simulate.questions import isotropic_only, labelled_batch
 from featlab.simulate.random import named
-from featlab.simulate.spectral import Linearised, linear_step, linearised
+from featlab.simulate.spectral import linear_step, response
 
 
 class State(NamedTuple):
@@ -28,7 +28,7 @@ class State(NamedTuple):
     rows: Array  # (r, frame), of Frobenius norm 1
     onsager: Array  # (n, r)
     growth: Array  # the eigenvalue, as far as it is known; NaN before the first iteration
-    linear: Linearised
+    moments: Array  # G(y) of every sample (n, r, r)
     batch: Any
     outcome: Array  # MOVING or STANDING
     iterations: Array
@@ -44,12 +44,12 @@ def init(problem: Problem, key: Array) -> State:
     """A random vector."""
     design, rank = problem.design, problem.target.rank
     batch, values = labelled_batch(problem, key)
-    linear = linearised(problem, denoiser(problem.target), values)
+    moments = response(denoiser(problem.target), values, rank)
     rows = design.gaussian_rows(named(key, "weights"), rank)
     rows = rows / jnp.sqrt(jnp.sum(rows**2))
     unknown = jnp.full((), jnp.nan, design.dtype)
     still = jnp.zeros((design.rows, rank), design.dtype)
-    return State(Estimate(_span(rows)), rows, still, unknown, linear, batch, jnp.int32(MOVING), jnp.int32(0))
+    return State(Estimate(_span(rows)), rows, still, unknown, moments, batch, jnp.int32(MOVING), jnp.int32(0))
 
 
 def draw(problem: Problem, key: Array) -> Array:
@@ -66,14 +66,14 @@ def step(problem: Problem, state: State, fresh: Array, number: Array) -> tuple[S
 def iterate(problem: Problem, state: State) -> tuple[State, Info]:
     """One damped iteration, after which the vector is made of norm 1 again."""
     keep = problem.learner.damping
-    new, duals, batch = linear_step(problem, state.linear, state.rows, state.onsager, state.batch)
+    new, duals, batch = linear_step(problem, state.moments, state.rows, state.onsager, state.batch)
     growth = jnp.sum(new * state.rows)
     rows, onsager = (1 - keep) * new + keep * state.rows, (1 - keep) * duals + keep * state.onsager
     size = jnp.sqrt(jnp.sum(rows**2))
     rows, onsager = rows / size, onsager / size
     change = jnp.sqrt(jnp.sum((rows - state.rows) ** 2))
     outcome = jnp.where(change < problem.learner.tolerance, STANDING, MOVING).astype(jnp.int32)
-    known = (state.linear, batch, outcome, state.iterations + 1)
+    known = (state.moments, batch, outcome, state.iterations + 1)
     return State(Estimate(_span(rows)), rows, onsager, growth, *known), Info(change)
 
 
