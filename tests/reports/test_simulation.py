@@ -65,6 +65,12 @@ def test_several_neurons_and_directions() -> None:
     assert "overlap" not in text(dataset(neurons=4, directions=3)).split("Outcome")[0]
 
 
+def test_inputs_are_shown_unless_they_are_isotropic() -> None:
+    given = dataset()
+    assert "inputs" not in text(given.assign_attrs(inputs="Isotropic()"))
+    assert "inputs   Hypercube(anisotropy=0.5)" in text(given.assign_attrs(inputs="Hypercube(anisotropy=0.5)"))
+
+
 def test_a_learner_without_a_risk_shows_what_it_measures() -> None:
     given = dataset(neurons=4, directions=2).rename(risk="accuracy")
     shown = text(given)

@@ -14,11 +14,13 @@ from rich.text import Text
 from featlab.figures.trajectories import alignments, measured_over_time
 from featlab.gaussian.hermite import Floats
 from featlab.learners import StepLaw
+from featlab.targets import Isotropic
 
 if TYPE_CHECKING:
     import xarray as xr
 
 _MOST_TIMES = 12
+_USUAL_INPUTS = repr(Isotropic())
 _MOST_DIRECTIONS = 2  # of which both median and mean fit on a line
 
 
@@ -76,6 +78,7 @@ def _heading(dataset: xr.Dataset, learner: Any, student: Any) -> Text:
     for name, words in (
         ("learner", brief(learner)),
         *([("student", brief(student))] if student is not None else []),
+        *([("inputs", about["inputs"])] if about.get("inputs", _USUAL_INPUTS) != _USUAL_INPUTS else []),
         ("design", f"{about['design']}, {memory}; {about['dtype']}"),
     ):
         text.append(f"\n  {name:<7}  {words}", style="not bold")
