@@ -37,30 +37,34 @@ def measured_over_time(dataset: xr.Dataset) -> dict[str, Floats]:
 
 
 def trajectory_figure(dataset: xr.Dataset) -> Figure:
-    """Two panels from a simulated dataset: the alignment with each direction, if there is one, and the risk, or what is
-    in its place.
+    """Panels from a simulated dataset: the alignment with each direction, if there is one, and the risk, or what is in
+    its place, if there is anything.
 
     Lines are medians over seeds, bands reach from the first to the third quartile, single seeds are faint; seeds that
     diverged leave the picture where they do. The dashed line is 1/sqrt(d), what chance gives.
     """
-    directed = "cosine" in dataset
-    figure = new_figure(9.0 if directed else 4.5, 3.6)
-    panels = list(figure.subplots(1, 1 + directed, squeeze=False)[0])
+    directed, measured = "cosine" in dataset, measured_over_time(dataset)
+    count = directed + bool(measured)
+    figure = new_figure(4.5 * count, 3.6)
+    panels = list(figure.subplots(1, count, squeeze=False)[0])
     times = dataset["time"].values.astype(np.float64)
     unit = "steps" if np.array_equal(times, dataset["step"].values) else "time, steps / d"
     if directed:
         _draw_alignments(panels[0], dataset, times, unit)
-    right = panels[-1]
-    measure, values = next(iter(measured_over_time(dataset).items()))
-    formula = "E[(y - f)^2]" if measure == "risk" else dataset[measure].attrs["meaning"]
-    dress(right, title=measure.replace("_", " ").capitalize(), x=unit, y=formula)
-    _draw(right, times, values, SERIES[0], "median and quartiles")
-    right.set_ylim(bottom=0)
-    add_legend(right, loc="best")
+    for measure, values in list(measured.items())[:1]:
+        _draw_measure(panels[-1], dataset, measure, values, times, unit)
     for axes in panels:
         time_axis(axes, times)
-    _say_what_is_missing(right, dataset)
+    _say_what_is_missing(panels[-1], dataset)
     return figure
+
+
+def _draw_measure(axes: Axes, dataset: xr.Dataset, measure: str, values: Floats, times: Floats, unit: str) -> None:
+    formula = "E[(y - f)^2]" if measure == "risk" else dataset[measure].attrs["meaning"]
+    dress(axes, title=measure.replace("_", " ").capitalize(), x=unit, y=formula)
+    _draw(axes, times, values, SERIES[0], "median and quartiles")
+    axes.set_ylim(bottom=0)
+    add_legend(axes, loc="best")
 
 
 def _draw_alignments(axes: Axes, dataset: xr.Dataset, times: Floats, unit: str) -> None:
