@@ -63,8 +63,9 @@ def predict_and_simulate(
     elif times is not None:
         sizes["times"] = sorted({0.0, *map(float, times)})
     needed = () if certain else (*_needed(learner), *beside)
-    observed = (*DEFAULT, *(name for name in needed if name not in DEFAULT))
-    run = simulate(target, learner, **sizes, seeds=seeds, key=key, design=design, observe=observed, progress=progress)
+    # A learner that has no student and starts from nothing, such as a kernel, has other quantities than the usual ones.
+    usual = None if certain and kind is None else (*DEFAULT, *(name for name in needed if name not in DEFAULT))
+    run = simulate(target, learner, **sizes, seeds=seeds, key=key, design=design, observe=usual, progress=progress)
     if not certain:
         prediction = predict(target, learner, **sizes, start=run)
     return Both(prediction, run, compare(prediction, run, names=names, allowance=allowance, signless=signless))
