@@ -3,7 +3,9 @@
 Neurons with sigma = He2 follow the correlation with the label by power iteration: the gradient at w is
 2 (E[y] w + T w) with T = E[y (x x^T - I)], which is diagonal, mu a_i on direction i and zero elsewhere,
 mu = 2 c_2 E[g'(h)] / sqrt(D r) (Dandi et al. 2025, arXiv:2502.13961). A batch of n samples adds noise of covariance
-4 E[y^2]/n I to the gradient. Exact as D, d/D and n/d go to infinity; derived from these statements.
+4 E[y^2]/n I to the gradient. Exact as D, d/D and n/d go to infinity; derived from these statements. At finite D the
+noise along directions already found is larger: E[y^2 <w, x>^2] exceeds E[y^2] by O(1/D), which for P = He2/2 + He3/6 and
+y = h* is a factor 1 + 4.5/D.
 """
 
 from __future__ import annotations
@@ -42,9 +44,17 @@ def tree_signal(tree: TreeTarget | str, dim: int) -> Signal:
 
 
 def fresh_overlaps(
-    signal: Signal, *, steps: int, step_size: float, positive: int, negative: int, dim: int, samples: int
+    signal: Signal,
+    *,
+    steps: int,
+    step_size: float,
+    positive: int,
+    negative: int,
+    dim: int,
+    samples: int,
+    start: float | None = None,
 ) -> Floats:
-    """M_W = sqrt(mean_j |W* w_j|^2 / |w_j|^2) after 0, ..., `steps` steps, each on its own batch, from a random start.
+    """M_W = sqrt(mean_j |W* w_j|^2 / |w_j|^2) after 0, ..., `steps` steps, each on its own batch.
 
     Statement: with m+, m- the squared overlaps with the directions of positive and of negative a_i,
     c = m+ - m-, s = 2 eta mu and nu = 4 eta^2 E[y^2] d / n, the unnormalised squares after a step are
@@ -54,12 +64,16 @@ def fresh_overlaps(
     Args:
         positive, negative: D+ and D-, the directions of either sign.
         step_size: eta per neuron.
+        start: M_W at the start, spread evenly over the directions; None, sqrt(D/d), that of random neurons.
     """
     counts = np.array([positive, negative, dim - positive - negative], float)
     signs = np.array([1.0, -1.0, 0.0])
     gain = 2 * positive_number("step_size", step_size) * signal.strength
     noise = 4 * step_size**2 * signal.second_moment * dim / samples
     squares = counts / dim
+    if start is not None:
+        inside = (positive + negative) / dim
+        squares = squares * np.array([start**2 / inside, start**2 / inside, (1 - start**2) / (1 - inside)])
     found = [squares]
     for _ in range(steps):
         drift = squares[0] - squares[1]
