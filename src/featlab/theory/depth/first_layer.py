@@ -4,8 +4,8 @@ Neurons with sigma = He2 follow the correlation with the label by power iteratio
 2 (E[y] w + T w) with T = E[y (x x^T - I)], which is diagonal, mu a_i on direction i and zero elsewhere,
 mu = 2 c_2 E[g'(h)] / sqrt(D r) (Dandi et al. 2025, arXiv:2502.13961). A batch of n samples adds noise of covariance
 4 E[y^2]/n I to the gradient. Exact as D, d/D and n/d go to infinity; derived from these statements. At finite D the
-noise along directions already found is larger: E[y^2 <w, x>^2] exceeds E[y^2] by O(1/D), which for P = He2/2 + He3/6 and
-y = h* is a factor 1 + 4.5/D.
+noise along directions already found is larger: E[y^2 <w, x>^2] exceeds E[y^2] by O(1/D), for P = He2/2 + He3/6 and
+y = h* by the factor 1 + 4.5/D.
 """
 
 from __future__ import annotations
