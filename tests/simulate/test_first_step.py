@@ -154,7 +154,7 @@ def test_the_step_helps_where_the_hessian_is_not_degenerate():
 def test_transfer_needs_few_samples_of_another_target():
     """Pretrained on degrees 2 and 3, then 300 samples of degree 3 alone, at d = 30: with what the step learned they are
     enough, with random features (before the step) they are not."""
-    learner = PreprocessedStep(samples=300, transfer="He3(h1)/sqrt(6)", test_samples=2**14)
+    learner = PreprocessedStep(fit_samples=300, transfer="He3(h1)/sqrt(6)", test_samples=2**14)
     first = "He2(h1)/2 + He3(h1)/sqrt(12)"
     run = simulate(first, learner, dim=30, samples=20_000, seeds=4, student=TwoLayer(64, second_layer="signs"))
     before, after = run.risk.mean("seed").values
@@ -166,9 +166,9 @@ def test_transfer_needs_few_samples_of_another_target():
     ("fields", "name"),
     [
         ({"step_size": -1.0}, "step_size"),
-        ({"step_size": 1.0, "norm": 1.0}, "norm"),
-        ({"norm": 0.0}, "norm"),
-        ({"samples": 1}, "samples"),
+        ({"step_size": 1.0, "row_norm": 1.0}, "row_norm"),
+        ({"row_norm": 0.0}, "row_norm"),
+        ({"fit_samples": 1}, "fit_samples"),
         ({"transfer": "h1"}, "transfer"),
         ({"ridge": "cross-validation"}, "ridge"),
         ({"ridge": 0.0}, "ridge"),
@@ -184,12 +184,12 @@ def test_runs_that_are_refused():
     with pytest.raises(InvalidParameter, match=r"^inputs: got"):
         simulate(target("h1", inputs=Spiked(2.0, 1.0)), PreprocessedStep(), dim=10, samples=20)
     with pytest.raises(InvalidParameter, match=r"^transfer: got"):
-        simulate("h1", PreprocessedStep(samples=10, transfer="h1*h2"), dim=10, samples=20)
+        simulate("h1", PreprocessedStep(fit_samples=10, transfer="h1*h2"), dim=10, samples=20)
     with pytest.raises(InvalidParameter, match=r"^samples: got"):
         simulate("h1", PreprocessedStep(), dim=10)
 
 
 def test_in_words():
-    assert learner_in_words("preprocessed-step", {"norm": 2.0}) == PreprocessedStep(norm=2.0)
+    assert learner_in_words("preprocessed-step", {"row_norm": 2.0}) == PreprocessedStep(row_norm=2.0)
     assert learner_in_words("preprocessed-step", {"step_size": "2*d^0.5"}) == PreprocessedStep(StepLaw(2.0, -0.5))
     assert learner_in_words("preprocessed-step", {"ridge": 0.1}) == PreprocessedStep(ridge=0.1)

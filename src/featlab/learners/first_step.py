@@ -35,9 +35,9 @@ class PreprocessedStep:
     Time 0 is before the step: ridge regression on the same labels with random features, which learned nothing.
 
     Attributes:
-        step_size: gamma, a number or a law such as StepLaw(2, -0.5) for 2 sqrt(d); None, it is set by `norm`.
-        norm: the root mean square norm of the rows after the step; None, 1.5 unless `step_size` is given.
-        samples: None, the second layer is fitted to the same batch; N, to N fresh samples.
+        step_size: gamma, a number or a law such as StepLaw(2, -0.5) for 2 sqrt(d); None, it is set by `row_norm`.
+        row_norm: the root mean square norm of the rows after the step; None, 1.5 unless `step_size` is given.
+        fit_samples: None, the second layer is fitted to the same batch; N, to N fresh samples.
         ridge, test_samples: as in `Readout`.
         transfer: another target in the same directions (h1 is the first of them, and so on), as text or `Target`, whose
             N fresh samples the second layer is fitted to, and whose risk is measured. Then f has no alpha and beta,
@@ -49,8 +49,8 @@ class PreprocessedStep:
     steps: ClassVar[int] = 1
 
     step_size: float | StepLaw | None = None
-    norm: float | None = None
-    samples: int | None = None
+    row_norm: float | None = None
+    fit_samples: int | None = None
     ridge: float | str = LEAVE_ONE_OUT
     transfer: str | Target | None = None
     test_samples: int = Readout.test_samples
@@ -58,14 +58,16 @@ class PreprocessedStep:
     def __post_init__(self) -> None:
         if self.step_size is not None:
             check_step("step_size", self.step_size)
-            if self.norm is not None:
-                raise InvalidParameter("norm", self.norm, "None beside a step_size, which sets the norm by itself")
-        if self.norm is not None:
-            positive_number("norm", self.norm)
-        if self.samples is not None and positive_integer("samples", self.samples) < 2:
-            raise InvalidParameter("samples", self.samples, "at least 2, so that one can be left out")
-        if self.transfer is not None and self.samples is None:
-            raise InvalidParameter("transfer", self.transfer, "to stand beside samples=N, those of the other target")
+            if self.row_norm is not None:
+                expected = "None beside a step_size, which sets the norm by itself"
+                raise InvalidParameter("row_norm", self.row_norm, expected)
+        if self.row_norm is not None:
+            positive_number("row_norm", self.row_norm)
+        if self.fit_samples is not None and positive_integer("fit_samples", self.fit_samples) < 2:
+            raise InvalidParameter("fit_samples", self.fit_samples, "at least 2, so that one can be left out")
+        if self.transfer is not None and self.fit_samples is None:
+            expected = "to stand beside fit_samples=N, those of the other target"
+            raise InvalidParameter("transfer", self.transfer, expected)
         if isinstance(self.ridge, str):
             one_of("ridge", self.ridge, (LEAVE_ONE_OUT,))
         else:
@@ -76,12 +78,17 @@ class PreprocessedStep:
     @property
     def data(self) -> str:
         """Which samples the second layer is fitted to, in the words of `Readout`."""
-        return "same" if self.samples is None else "fresh"
+        return "same" if self.fit_samples is None else "fresh"
+
+    @property
+    def samples(self) -> int | None:
+        """The number of fresh samples that the second layer is fitted to, by its name in `Readout`."""
+        return self.fit_samples
 
     @property
     def wanted_norm(self) -> float:
         """The root mean square norm of the rows that is asked for where no step size is."""
-        return DEFAULT_NORM if self.norm is None else self.norm
+        return DEFAULT_NORM if self.row_norm is None else self.row_norm
 
     @property
     def transfer_target(self) -> Target | None:
