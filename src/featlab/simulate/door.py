@@ -56,6 +56,7 @@ def simulate(
             Or `BayesAmp`, which has no student: its estimate of the directions is in the place of the weights, row k
             and its sign such that the overlaps with the directions are largest (up to signed permutation), and its
             risk is that of the link at the estimated fields.
+            Or `LangevinDynamics`, on `Hypercube` inputs, which classifies: it has an accuracy in the place of a risk.
         dim: the dimension d of the inputs, any whole number of at least the target's rank.
         samples: one-pass learners: samples in all. GiantSteps, ReusedBatch, BayesAmp: samples in a batch.
         times: when to look. One-pass learners: in units of d steps. Else: numbers of steps.
