@@ -36,9 +36,9 @@ QUANTITIES: dict[str, tuple[tuple[str, ...], str]] = {
     "field_correlation": (("neuron", "direction"), "correlation of <w_i, x> with the target's field, fresh inputs"),
     "spike_overlap": (("neuron",), "<w_i, mu>, mu the direction of the inputs' spike"),
     "train_loss": (("neuron",), "loss of each neuron by itself on the batch"),
-    "first_layer_overlap": ((), "M_W = sqrt(mean_i |W* w_i|^2 / |w_i|^2)"),
+    "first_overlap": ((), "M_W = sqrt(mean_i |W* w_i|^2 / |w_i|^2)"),
     "hidden_overlap": ((), "M_h = sqrt(mean_j sum_i corr(<v_j, z>, h_i*)^2) of the second layer's fields"),
-    "relative_risk": ((), "risk over the variance of the label"),
+    "risk_share": ((), "risk over the variance of the label"),
 }
 # What a prediction needs to know of a student at its start; and of an estimate that has no second layer.
 START = ("overlap", "gram", "second_layer", "biases")

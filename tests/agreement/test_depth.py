@@ -21,9 +21,9 @@ SIZES = {"dim": 1500, "samples": 360_000}
 def test_overlap_of_the_first_layer_follows_the_recursion():
     tree = tree_target("h1", "He2(h1)/2 + He3(h1)/6", effective=48)
     learner, student = Layerwise("first", 3, 20.0), ThreeLayer(16)
-    run = simulate(tree, learner, **SIZES, seeds=2, key=11, student=student, observe="first_layer_overlap")
+    run = simulate(tree, learner, **SIZES, seeds=2, key=11, student=student, observe="first_overlap")
     assert run.attrs["design"] == "virtual"
-    measured = run.first_layer_overlap.values.astype(float)
+    measured = run.first_overlap.values.astype(float)
 
     def agrees(signal):
         how = {"steps": 3, "step_size": 20.0, "positive": 24, "negative": 24, **SIZES}

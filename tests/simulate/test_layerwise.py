@@ -95,7 +95,7 @@ def test_upper_layers_are_a_plain_loop_on_the_same_samples(learner, monkeypatch)
     seen = [np.tanh(part @ expected.T + shifts) / 2 for part in z]
     missed = to_test[2] - seen[2] @ plain.ridge(seen[1], to_readout[2], 0.01)
     assert float(found["risk"]) == pytest.approx(np.mean(missed**2), rel=1e-4)
-    assert float(found["relative_risk"]) == pytest.approx(np.mean(missed**2) / np.var(to_test[2]), rel=1e-4)
+    assert float(found["risk_share"]) == pytest.approx(np.mean(missed**2) / np.var(to_test[2]), rel=1e-4)
     correlations = np.corrcoef(np.hstack([z[2] @ expected.T, SMALL.hidden_fields(to_test[0])]).T)[:4, 4:]
     assert float(found["hidden_overlap"]) == pytest.approx(np.sqrt(np.mean(np.sum(correlations**2, axis=1))), rel=1e-4)
     wrong = plain.second_layer(z[0], to_second[2], last, shifts, 1, *how)
@@ -131,14 +131,14 @@ def test_each_trained_layer_lowers_the_risk():
     Settings were not scanned: p1 = 40 is enough for the 16 polynomials of degrees 2 and 3 in 3 directions.
     """
     two, three = learned("first"), learned("both")
-    one = two.relative_risk.sel(time=0).values
-    second, third = (run.relative_risk.sel(time=5).values for run in (two, three))
+    one = two.risk_share.sel(time=0).values
+    second, third = (run.risk_share.sel(time=5).values for run in (two, three))
     assert np.all(one > 0.9)
     assert np.all((second > 0.3) & (second < 0.5))
     assert np.all(third < 0.25)
-    assert np.all(three.relative_risk.sel(time=0).values > 0.9)
-    assert np.all(three.first_layer_overlap.sel(time=5) > 0.97)
-    np.testing.assert_allclose(three.first_layer_overlap.sel(time=0), (3 / 48) ** 0.5, rtol=0.1)
+    assert np.all(three.risk_share.sel(time=0).values > 0.9)
+    assert np.all(three.first_overlap.sel(time=5) > 0.97)
+    np.testing.assert_allclose(three.first_overlap.sel(time=0), (3 / 48) ** 0.5, rtol=0.1)
     assert np.all(three.hidden_overlap.sel(time=5) > 0.9)
     assert np.all(three.hidden_overlap.sel(time=0) < 0.3)
     assert set(three.outcome.values) == {"ok"}
@@ -147,7 +147,7 @@ def test_each_trained_layer_lowers_the_risk():
 def test_preconditioner_is_what_finds_the_hidden_field():
     """One step without it follows the degree that the features weigh most; M_h is free of the size of the step."""
     plain_step = learned("both", preconditioned=False, second_steps=1)
-    assert np.all(plain_step.first_layer_overlap.sel(time=5) > 0.97)
+    assert np.all(plain_step.first_overlap.sel(time=5) > 0.97)
     assert np.all(plain_step.hidden_overlap.sel(time=5) < 0.85)
 
 

@@ -91,10 +91,11 @@ def layerwise(problem: Problem) -> Algorithm:
         )
     hidden = hasattr(problem.target, "hidden_fields_jax") and problem.learner.trains_second
     return found._replace(
-        measures={"first_layer_overlap": partial(first_layer_overlap, problem)},
+        measures={"first_overlap": partial(first_overlap, problem)},
         absent=("second_layer", "biases"),
+        on_request=("overlap", "norm", "cosine", "subspace"),  # of hundreds of neurons and many directions
         fit=partial(fit, problem),
-        fitted=("relative_risk", *(("hidden_overlap",) if hidden else ())),
+        fitted=("risk_share", *(("hidden_overlap",) if hidden else ())),
     )
 
 
@@ -113,7 +114,7 @@ def start_first(problem: Problem, key: Array) -> Network:
     return Network(rescale(rows, 1.0).astype(dtype), jnp.zeros(count, dtype), jnp.ones(count, dtype))
 
 
-def first_layer_overlap(problem: Problem, state: Any, key: Array) -> Array:
+def first_overlap(problem: Problem, state: Any, key: Array) -> Array:
     """M_W = sqrt(mean_i |W* w_i|^2 / |w_i|^2)."""
     weights = state.network.weights
     along = jnp.sum(weights[:, : problem.target.rank] ** 2, axis=1) / jnp.sum(weights**2, axis=1)
@@ -201,7 +202,7 @@ def measured(problem: Problem, weights: Array, upper: Upper, fitted: Fit, key: A
     values = {
         "risk": risk,
         "risk_error": jnp.std(missed**2, ddof=1) / samples.total**0.5,
-        "relative_risk": risk / (jnp.var(outcome) + problem.target.noise),
+        "risk_share": risk / (jnp.var(outcome) + problem.target.noise),
     }
     return values | ({"hidden_overlap": hidden_overlap(*hidden)} if hidden else {})
 
