@@ -107,8 +107,14 @@ def heun_step(problem: Problem, training: Array, at: tuple[State, Array]) -> tup
     error = stride * _difference(network, state.slope, there, training)
     taken = error <= learner.tolerance  # never, where it is not a number
     corrected = moved(network, mean, stride, training)
-    network = jax.tree.map(lambda new, old: jnp.where(taken, new, old), corrected, network)
-    slope, losses, batch = descent(problem, network, batch, state.labels)
+
+    def on(batch: Any) -> tuple[TiedWeights, Slope, Array, Any]:
+        return corrected, *descent(problem, corrected, batch, state.labels)
+
+    def stay(batch: Any) -> tuple[TiedWeights, Slope, Array, Any]:
+        return network, state.slope, state.losses, batch
+
+    network, slope, losses, batch = lax.cond(taken, on, stay, batch)
     factor = _SAFETY * jnp.sqrt(learner.tolerance / error)
     wished = stride * jnp.clip(jnp.where(jnp.isnan(factor), _SHRINK, factor), _SHRINK, _GROW)
     wished = jnp.where(taken & (stride < state.stride), jnp.maximum(wished, state.stride), wished)

@@ -26,7 +26,7 @@ from featlab.analysis.levels import SURE
 from featlab.errors import InvalidParameter
 from featlab.simulate.networks import rescale
 from featlab.simulate.problem import Problem
-from featlab.simulate.random import named, normal, uniform
+from featlab.simulate.random import named, normal
 
 if TYPE_CHECKING:
     from featlab.targets import Target
@@ -63,8 +63,7 @@ def start_networks(key: Array, problem: Problem) -> TiedWeights:
     """Independent starts: theta uniform on the sphere, c ~ N(0, 1), b ~ N(0, tau^2), random signs; guided if asked."""
     student, count = problem.student, problem.learner.restarts
     weights = rescale(problem.design.gaussian_rows(named(key, "weights"), count), 1.0)
-    second = normal(named(key, "second"), (count, student.width), problem.design.dtype)
-    knots, signs = draw_knots(key, problem, (count, student.width))
+    second, knots, signs = draw_neurons(named(key, "neurons"), problem, (count, student.width))
     if student.start == "guided":
         degree, sign = lowest_coefficient(problem.target)
         weights = weights * jnp.where(weights[:, :1] < 0, -1, 1).astype(weights.dtype)
@@ -73,13 +72,12 @@ def start_networks(key: Array, problem: Problem) -> TiedWeights:
     return TiedWeights(weights, second, knots, signs)
 
 
-def draw_knots(key: Array, problem: Problem, shape: tuple[int, ...]) -> tuple[Array, Array]:
-    """Frozen knots, ascending along the last axis, and signs."""
-    student, dtype = problem.student, problem.design.dtype
-    knots = jnp.sort(student.bias_scale * normal(named(key, "knots"), shape, dtype), axis=-1)
-    if not student.signs:
-        return knots, jnp.ones(shape, dtype)
-    return knots, jnp.where(uniform(named(key, "signs"), shape, dtype) < 0.5, -1, 1).astype(dtype)
+def draw_neurons(key: Array, problem: Problem, shape: tuple[int, ...]) -> tuple[Array, Array, Array]:
+    """c ~ N(0, 1); frozen knots, ascending along the last axis; and signs."""
+    student = problem.student
+    second, knots, side = normal(key, (3, *shape), problem.design.dtype)
+    signs = jnp.where(side < 0, -1, 1).astype(side.dtype) if student.signs else jnp.ones_like(side)
+    return second, jnp.sort(student.bias_scale * knots, axis=-1), signs
 
 
 def respond(fields: Array, second: Array, knots: Array, signs: Array) -> Answers:

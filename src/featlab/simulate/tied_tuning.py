@@ -15,7 +15,7 @@ from featlab.simulate.problem import Problem
 from featlab.simulate.random import fold, named
 from featlab.simulate.readout import Samples, fresh_samples
 from featlab.simulate.ridge import Columns, Fit, Rows, fit_dual, fit_primal
-from featlab.simulate.tied_network import TiedWeights, draw_knots, features
+from featlab.simulate.tied_network import TiedWeights, draw_neurons, features
 
 TEST_SAMPLES = 2**15
 
@@ -25,7 +25,7 @@ def tune(problem: Problem, network: TiedWeights, key: Array) -> dict[str, Array]
     learner = problem.learner
     knots, signs = network.knots[0], network.signs[0]
     if learner.tuning_width is not None:
-        knots, signs = draw_knots(named(key, "tuning"), problem, (learner.tuning_width,))
+        _, knots, signs = draw_neurons(named(key, "tuning neurons"), problem, (learner.tuning_width,))
     count, width = learner.tuning_samples, len(knots)
     samples = _chunked(problem, network, named(key, "tuning samples"), count, width)
     fitted = _fitted(samples, knots, signs, learner.tuning_ridge)
