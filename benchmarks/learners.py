@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.measuring import RESULTS, machine, save, show
 
 # Modules of benchmarks.cases, each with a function rows(small) -> list[Row].
-CASES: tuple[str, ...] = ("langevin", "flows")
+CASES: tuple[str, ...] = ("langevin", "flows", "depth")
 
 
 def main(arguments: list[str] | None = None) -> None:
