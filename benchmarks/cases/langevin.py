@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from time import perf_counter
 
 import jax
@@ -15,11 +16,25 @@ from featlab.simulate.algorithms import demand
 from featlab.simulate.designs.choose import Sizes, choose
 from featlab.simulate.designs.spiked import with_inputs
 from featlab.simulate.problem import Problem
-from featlab.targets import Hypercube, target
+from featlab.targets.inputs import Hypercube
 
 # d, n, N, steps timed.
 _SIZES = ((48, 400, 256, 200), (96, 1000, 256, 60), (400, 4000, 1024, 4))
 _SMALL = ((6, 20, 8, 2),)
+
+
+@dataclass(frozen=True)
+class Xor:
+    """sign(h1*h2) on the hypercube, with what a simulation asks of a target."""
+
+    rank: int = 2
+    hidden: int = 0
+    noise: float = 0.0
+
+    @staticmethod
+    def link_jax(fields: jax.Array) -> jax.Array:
+        """The product of the signs."""
+        return fields[..., 0] * fields[..., 1]
 
 
 def rows(small: bool) -> list[Row]:
@@ -41,9 +56,9 @@ def rows(small: bool) -> list[Row]:
 
 
 def _problem(dim: int, samples: int, width: int, steps: int) -> Problem:
-    of, student, learner = target("sign(h1*h2)", inputs=Hypercube()), MeanFieldTanh(width), LangevinDynamics(steps)
-    wanted = demand(learner, student, of, Sizes(dim, of.rank, samples, np.dtype(np.float32)))
-    return Problem(of, student, learner, with_inputs(choose(wanted).design, of.inputs))
+    student, learner = MeanFieldTanh(width), LangevinDynamics(steps)
+    wanted = demand(learner, student, Xor(), Sizes(dim, Xor.rank, samples, np.dtype(np.float32)))
+    return Problem(Xor(), student, learner, with_inputs(choose(wanted).design, Hypercube()))  # type: ignore[arg-type]
 
 
 def _product(dim: int, samples: int, width: int, repeats: int) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product as corners
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -22,7 +22,9 @@ from featlab.learners.steps import step_at
 from featlab.simulate.designs.choose import Demand, Sizes
 from featlab.simulate.problem import Algorithm, Problem, label_noise, labels
 from featlab.simulate.random import named, normal
-from featlab.targets import Target
+
+if TYPE_CHECKING:
+    from featlab.targets import Target
 
 
 @jax.tree_util.register_dataclass
@@ -65,7 +67,7 @@ def step(problem: Problem, state: State, fresh: Array, number: Array) -> tuple[S
     """X - eta (gradient + 2 lambda lambda1 X) + sqrt(2 lambda eta) noise."""
     learner, design = problem.learner, problem.design
     rate = step_at(learner.step_size, design.dim)
-    temperature = temperature_at(learner, design.dim, number).astype(design.dtype)
+    temperature = step_at(learner.temperature, design.dim) * cooling(learner, number).astype(design.dtype)
     shrink = 1 - 2 * rate * temperature * learner.prior_rate
     loss, gradient = loss_and_gradient(problem, state)
     noise = standard_neurons(problem, fresh)
@@ -102,10 +104,10 @@ def loss_and_gradient(problem: Problem, state: State) -> tuple[Array, Neurons]:
     return _logistic(margins), gradient
 
 
-def temperature_at(learner: LangevinDynamics, dim: int, number: Array) -> Array:
-    """lambda at a step: the first one, halved after every `halve_every` steps."""
-    halvings = 0 if learner.halve_every is None else number // learner.halve_every
-    return step_at(learner.temperature, dim) * 2.0 ** -jnp.asarray(halvings, jnp.float32)
+def cooling(learner: LangevinDynamics, number: Array) -> Array:
+    """The temperature of a step over the first one: halved after every `halve_every` steps."""
+    halvings = jnp.zeros_like(number) if learner.halve_every is None else number // learner.halve_every
+    return jnp.exp2(-halvings.astype(jnp.float32))
 
 
 def outputs(student: MeanFieldTanh, network: Neurons, fields: Array) -> Array:
@@ -152,7 +154,6 @@ def langevin_demand(learner: LangevinDynamics, student: MeanFieldTanh, target: T
         sizes.known,
         student.width,
         sizes.batch,
-        uses=learner.steps,
         dtype=sizes.dtype,
         besides=tested * np.dtype(sizes.dtype).itemsize,
         stored=True,

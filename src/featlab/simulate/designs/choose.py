@@ -102,7 +102,7 @@ def choose(demand: Demand, kind: str = "auto", memory: int | None = None) -> Cho
     if kind not in KINDS:
         raise InvalidParameter("design", kind, "one of " + ", ".join(map(repr, KINDS)))
     if demand.stored and kind not in ("auto", "dense"):
-        raise InvalidParameter("design", kind, "'dense': this learner asks for the inputs X, not only for products")
+        raise InvalidParameter("design", kind, "'dense': X itself is asked for, or it is not Gaussian")
     available = (available_bytes() if memory is None else memory) - demand.besides
     possible = _possible(demand) if kind == "auto" else [(kind, _MAKERS[kind](demand))]
     fitting = [pair for pair in possible if pair[1].bytes_per_seed() + demand.per_seed <= available]
