@@ -150,6 +150,20 @@ def test_the_ratio_at_the_aligning_spike_is_one_and_the_feature_is_ahead_of_it()
     assert sizes.feature_ratio == pytest.approx(sqrt(1 + 1000**exponent), rel=1e-4)
 
 
+def test_the_feature_aligns_before_the_gradient() -> None:
+    """k = 2, n = 2d, between g2 = (k-1)/(k+1) and 1 - 1/k: as d grows the gradient loses its direction, like
+    d^{(k g2 - k + 1)/2}, and the feature gains, like d^{((k+1) g2 - k + 1)/2}; below both lose."""
+
+    def slopes(g2: float) -> tuple[float, float]:
+        law, dims = target("He2(h1)", inputs=SpikeLaw(g2)), (10**8, 10**12)
+        found = [gradient_sizes(law, dim=dim, samples=2 * dim) for dim in dims]
+        pairs = [(one.ratio, one.feature_ratio) for one in found]
+        return tuple(float(np.log(far / near) / np.log(10**4)) for near, far in zip(*pairs, strict=True))  # type: ignore[return-value]
+
+    assert slopes(0.42) == pytest.approx(((2 * 0.42 - 1) / 2, (3 * 0.42 - 1) / 2), abs=2e-3)
+    assert slopes(0.25) == pytest.approx(((2 * 0.25 - 1) / 2, (3 * 0.25 - 1) / 2), abs=2e-3)
+
+
 def test_no_spike_is_needed_for_one_and_none_suffices_for_too_few_samples() -> None:
     assert aligning_exponent("h1", dim=1000, ratio=20) == 0
     assert aligning_exponent(CUBIC, dim=1000, ratio=0.01) is None
