@@ -162,6 +162,15 @@ _PAPERS = (
         2024,
         "Improved statistical and computational complexity of the mean-field Langevin dynamics under structured data",
     ),
+    Citation("li1991", "Li", 1991, "Sliced inverse regression for dimension reduction"),
+    Citation("cook1991", "Cook, Weisberg", 1991, "Discussion of sliced inverse regression for dimension reduction"),
+    Citation(
+        "li1992",
+        "Li",
+        1992,
+        "On principal Hessian directions for data visualization and dimension reduction: another application of "
+        "Stein's lemma",
+    ),
 )
 
 CITATIONS: dict[str, Citation] = {paper.key: paper for paper in _PAPERS}
