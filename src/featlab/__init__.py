@@ -41,8 +41,6 @@ _PUBLIC = {
     "MeanFieldTanh": "learners",
     "TiedFlow": "learners",
     "TiedNetwork": "learners",
-    "LangevinDynamics": "learners",
-    "MeanFieldTanh": "learners",
     "SphericalFlow": "learners",
     "NormalisedFlow": "learners",
     "StepLaw": "learners",

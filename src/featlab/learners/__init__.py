@@ -29,8 +29,6 @@ _PUBLIC = {
     "MeanFieldTanh": "langevin",
     "TiedFlow": "tied",
     "TiedNetwork": "tied",
-    "LangevinDynamics": "langevin",
-    "MeanFieldTanh": "langevin",
     "SphericalFlow": "flows",
     "NormalisedFlow": "flows",
 }

@@ -47,7 +47,6 @@ LEARNERS: dict[str, Any] = {
     "spectral-estimator": SpectralEstimator,
     "langevin": LangevinDynamics,
     "tied-flow": TiedFlow,
-    "langevin": LangevinDynamics,
     "layerwise": Layerwise,
     "spherical-flow": SphericalFlow,
     "normalised-flow": NormalisedFlow,

@@ -45,7 +45,6 @@ from featlab.simulate.problem import Algorithm, Problem
 from featlab.simulate.readout import readout, readout_demand
 from featlab.simulate.reuse import reuse_demand, reused_batch
 from featlab.simulate.spectral_estimator import check_spectral, spectral_demand, spectral_estimator
-from featlab.targets.inputs import Hypercube, Isotropic, Spiked
 from featlab.simulate.tied import check_tied, tied_demand, tied_flow
 from featlab.targets.inputs import Hypercube, Isotropic, Spiked
 
@@ -85,7 +84,6 @@ ENTRIES: dict[type, Entry] = {
     SpectralEstimator: Entry(spectral_estimator, spectral_demand, check_spectral),
     LangevinDynamics: Entry(langevin_dynamics, langevin_demand, check_langevin, (Hypercube,)),
     TiedFlow: Entry(tied_flow, tied_demand, check_tied),
-    LangevinDynamics: Entry(langevin_dynamics, langevin_demand, check_langevin, (Hypercube,)),
     Layerwise: Entry(layerwise, layerwise_demand),
     SphericalFlow: Entry(flow, flow_demand, check_flow),
     NormalisedFlow: Entry(flow, flow_demand, check_flow),
