@@ -136,7 +136,7 @@ def _possible(demand: Demand) -> list[tuple[str, Design]]:
             found.append((kind, _MAKERS[kind](demand)))
         except InvalidParameter:
             continue  # this kind has no room in so small a problem; dense always has
-    return found
+    return found[:1] if demand.compared else found  # in the frame that they span, samples are never larger than in R^d
 
 
 def _virtual(demand: Demand) -> Any:  # a Design; where samples are compared, one that knows no weights
