@@ -13,7 +13,7 @@ from featlab.learners import NormalisedFlow, Readout, SphericalFlow, TwoLayer
 from featlab.simulate import simulate
 from featlab.simulate.designs.dense import Dense
 from featlab.simulate.random import fold, named, root_key
-from featlab.targets import Spiked, target
+from featlab.targets import Hypercube, Spiked, target
 
 from .reference import LEVEL, covariance, power
 from .reference_flows import ReferenceFlow
@@ -152,6 +152,7 @@ def test_a_flow_then_a_second_layer_with_new_biases() -> None:
         (NormalisedFlow(), TwoLayer(), "h1", {"samples": 99, "design": "virtual"}, "design"),
         (SphericalFlow(), TwoLayer(), "h1", {}, "samples"),
         (SphericalFlow(positive_start=True), TwoLayer(), "h1*h2", {"samples": 99}, "positive_start"),
+        (SphericalFlow(), TwoLayer(), target("h1*h2", inputs=Hypercube()), {"samples": 99}, "inputs"),
         (SphericalFlow(common=True), TwoLayer(2, biases="gaussian"), "h1", {"samples": 99}, "common"),
         (SphericalFlow(common=True), TwoLayer(2, second_layer="signs"), "h1", {"samples": 99}, "common"),
         (SphericalFlow(common=True), TwoLayer(2, paired=True), "h1", {"samples": 99}, "common"),
