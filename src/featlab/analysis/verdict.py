@@ -25,7 +25,7 @@ from featlab.analysis.staircase import (
 )
 from featlab.errors import InvalidParameter, InvalidTarget
 from featlab.gaussian.hermite import Floats
-from featlab.targets import Isotropic, Spiked, SpikeLaw, Target
+from featlab.targets import Isotropic, Spiked, SpikeLaw, Target, TreeTarget
 
 MOST_DIRECTIONS = 4
 MOST_FIELDS = 5
@@ -231,7 +231,9 @@ def _check_rank(target: Target) -> None:
         raise InvalidTarget(
             f"the target has {target.rank} directions and the analysis handles at most {MOST_DIRECTIONS}",
             text=target.text,
-            suggestion="drop terms, or analyse parts of the target that use fewer directions",
+            suggestion="the limits and thresholds of trees are in featlab.theory.depth"
+            if isinstance(target, TreeTarget)
+            else "drop terms, or analyse parts of the target that use fewer directions",
         )
     if target.rank + target.hidden > MOST_FIELDS:
         raise InvalidTarget(

@@ -198,7 +198,9 @@ def _link_jax(shape: Tree) -> Any:
 def _unresolved(shape: Tree) -> Any:
     def link(fields: Any) -> Any:
         raise InvalidTarget(
-            "its number of directions is a law in d", text=shape.text, suggestion="take it at a dimension: .at(dim)"
+            "its number of directions is a law in d",
+            text=shape.text,
+            suggestion="take it at a dimension: .at(dim); its limits and thresholds are in featlab.theory.depth",
         )
 
     return link
