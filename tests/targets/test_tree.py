@@ -78,9 +78,9 @@ def test_small_trees_are_analysed_and_large_ones_refused() -> None:
     assert featlab.analyse(target("tree(sign(h1), He2(h1), 1)")).information_exponent == 2
     assert featlab.analyse(target("sign(He2(h1))")).information_exponent == 2
     assert featlab.analyse(target("tree(tanh(h1), He1(h1) + He2(h1), 1)")).information_exponent == 1
-    with pytest.raises(InvalidTarget, match="16 directions.*featlab.theory.depth"):
+    with pytest.raises(InvalidTarget, match=r"16 directions.*featlab.theory.depth"):
         featlab.explain(TEXT.replace("d^0.5", "16"))
-    with pytest.raises(InvalidTarget, match="law in d.*featlab.theory.depth"):
+    with pytest.raises(InvalidTarget, match=r"law in d.*featlab.theory.depth"):
         featlab.explain(TEXT)
 
 
