@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from featlab.simulate.amp import Estimate, denoiser
-from featlab.simulate.amp_closed import closed_form
-from featlab.simulate.amp_mixture import CHUNK_NUMBERS
+from featlab.simulate.amp import Estimate
+from featlab.simulate.amp_closed import Denoiser, closed_form
+from featlab.simulate.amp_mixture import CHUNK_NUMBERS, MixtureDenoiser
 from featlab.simulate.designs.choose import Demand, Sizes
 from featlab.simulate.lanczos import MOVING, OUTCOMES, STANDING
 from featlab.simulate.problem import Algorithm, Problem
@@ -44,7 +44,7 @@ def init(problem: Problem, key: Array) -> State:
     """A random vector."""
     design, rank = problem.design, problem.target.rank
     batch, values = labelled_batch(problem, key)
-    moments = response(denoiser(problem.target), values, rank)
+    moments = response(_denoiser(problem.target), values, rank)
     rows = design.gaussian_rows(named(key, "weights"), rank)
     rows = rows / jnp.sqrt(jnp.sum(rows**2))
     unknown = jnp.full((), jnp.nan, design.dtype)
@@ -102,7 +102,12 @@ def spectral_demand(learner: Any, student: None, target: Any, sizes: Sizes) -> D
 def check_spectral(learner: Any, student: None, target: Any) -> None:
     """Refuse other inputs, and a target that has no denoiser."""
     isotropic_only(learner, target)
-    denoiser(target)
+    _denoiser(target)
+
+
+def _denoiser(target: Any) -> Denoiser:
+    """That of Bayes-AMP, for one look at every label: in closed form, or by a mixture of small clouds."""
+    return closed_form(target) or MixtureDenoiser(target)
 
 
 def _span(rows: Array) -> Array:
