@@ -51,14 +51,13 @@ def cholesky_blocks(entries: Entries, count: int, size: int) -> Array:
         return lax.fori_loop(0, column, subtract, _filled_up(entries, count, size, row, column))
 
     def fill(column: Array, table: Array) -> Array:
-        corner = lax.linalg.cholesky(remainder(table, column, column), symmetrize_input=False)
-        table = _written(table, corner, column, column)
+        def write(row: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+            table, corner = carry
+            part = remainder(table, row, column)
+            part = lax.cond(row == column, _factor, lambda part: _divided(part, corner), part)
+            return _written(table, part, row, column), jnp.where(row == column, part, corner)
 
-        def below(row: Array, table: Array) -> Array:
-            part = lax.linalg.triangular_solve(corner, remainder(table, row, column), lower=True, transpose_a=True)
-            return _written(table, part, row, column)
-
-        return lax.fori_loop(column + 1, blocks, below, table)
+        return lax.fori_loop(column, blocks, write, (table, jnp.eye(size, dtype=jnp.float64)))[0]
 
     return lax.fori_loop(0, blocks, fill, _empty(count, size))
 
@@ -97,6 +96,15 @@ def block_of(table: Array, row: Array, column: Array) -> Array:
     """The block (size, size) of that number."""
     size = table.shape[1]
     return lax.dynamic_slice(table, (row, 0, column, 0), (1, size, 1, size))[0, :, 0]
+
+
+def _factor(part: Array) -> Array:
+    return lax.linalg.cholesky(part, symmetrize_input=False)
+
+
+def _divided(part: Array, corner: Array) -> Array:
+    """part L^-T."""
+    return lax.linalg.triangular_solve(corner, part, lower=True, transpose_a=True)
 
 
 def _empty(count: int, size: int) -> Array:
