@@ -28,8 +28,11 @@ def analysed(text: str, noise: float = 0.0) -> featlab.Analysis:
         ("h1 + 10*He2(h1)", 0.0, BayesAmp, "Message passing on n = d samples"),
         ("He3(h1)", 0.0, BayesAmp, "Message passing on n = d samples"),
         ("sign(h1*h2)", 0.0, BayesAmp, "Message passing on n = 7.4 d samples"),
-        # Message passing would do, but to simulate it takes too long.
-        ("cos(3*h1)", 0.0, ReusedBatch, "Batch reuse: 6 steps of a neuron on one batch of n = 4 d samples"),
+        ("cos(3*h1)", 0.0, BayesAmp, "Message passing on n = "),
+        ("He4(h1) + sign(h1*h2*h3)", 0.0, BayesAmp, "Message passing on n = 7.4 d samples, from an overlap of 0.3"),
+        ("h1*h2", 0.0, BayesAmp, "Message passing on n = 1.8 d samples"),
+        # Message passing would do, but its state evolution takes too long.
+        ("h1*h2*h3", 0.0, ReusedBatch, "Message passing needs fewer samples, but more than ten seconds"),
         ("sign(h1*h2*h3)", 0.0, ReusedBatch, "No efficient method is known below about d^1.5 samples"),
     ],
 )

@@ -198,3 +198,31 @@ def test_more_knowledge_tells_more() -> None:
     low, high = np.diag([0.2, 0.3]), np.array([[0.5, 0.1], [0.1, 0.5]])
     rise = told("sign(h1*h2)").at(high).information - told("sign(h1*h2)").at(low).information
     assert eigenvalues(rise)[0] > 0
+
+
+@pytest.mark.parametrize("text", ["He4(h1) + sign(h1*h2*h3)", "He3(h2) + 2*sign(h1*h2*h3)", "h1 - sign(h1*h2*h3)"])
+def test_a_polynomial_and_a_parity_is_tied_by_the_entropy(text: str) -> None:
+    """dH = 1/2 Tr(F dQ) in each direction, where F and H come from different integrals."""
+    channel_here, overlap = told(text), np.array([0.5, 0.3, 0.6])
+    information = np.diag(channel_here.at(np.diag(overlap)).information)
+    slopes = []
+    for axis in range(3):
+        shift = 1e-3 * np.eye(3)[axis]
+        high, low = (channel_here.at(np.diag(overlap + sign * shift)).entropy for sign in (1, -1))
+        slopes.append((high - low) / 2e-3)
+    assert 2 * np.array(slopes) == pytest.approx(information, rel=2e-4)
+    assert 2 * np.array(slopes) != pytest.approx(1.2 * information, rel=2e-4), "negative control"
+
+
+@pytest.mark.parametrize(("text", "inner"), [("tanh(h1*h2)", "h1*h2"), ("erf(He2(h1))", "He2(h1)")])
+def test_an_increasing_function_tells_what_its_link_tells(text: str, inner: str) -> None:
+    """F is the same; H is that of the density of the outer label. A saturated label is no trouble."""
+    overlap = 0.4 * np.eye(target(text).rank)
+    outer, plain = told(text).at(overlap), told(inner).at(overlap)
+    assert np.array_equal(outer.information, plain.information)
+    points = np.random.default_rng(3).standard_normal((400_000, target(text).rank))
+    u = target(inner).link(points)
+    slope = 2 * (np.log(2) - np.abs(u) - np.log1p(np.exp(-2 * np.abs(u))))
+    if "erf" in text:
+        slope = np.log(2 / np.sqrt(np.pi)) - u**2
+    assert plain.entropy - outer.entropy == pytest.approx(np.mean(slope), abs=5 * np.std(slope) / len(u) ** 0.5)

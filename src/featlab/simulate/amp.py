@@ -21,6 +21,7 @@ from jax.scipy.linalg import solve_triangular
 from featlab.errors import InvalidParameter
 from featlab.simulate.amp_closed import Denoiser, closed_form
 from featlab.simulate.amp_mixture import CHUNK_NUMBERS, MixtureDenoiser
+from featlab.simulate.amp_table import TabulatedDenoiser
 from featlab.simulate.designs.choose import Demand, Sizes
 from featlab.simulate.linalg import product
 from featlab.simulate.problem import Algorithm, Problem, label_noise, labels
@@ -81,7 +82,7 @@ def init(problem: Problem, key: Array) -> State:
     else:
         rows = overlap**0.5 * rows
     if learner.start == "spectral":
-        rows, onsager, batch = power_iteration(problem, denoiser(problem.target), batch, values, rows)
+        rows, onsager, batch = power_iteration(problem, denoiser(problem.target, design.rows), batch, values, rows)
     return State(Estimate(rows), covariance, onsager, batch, values, jnp.int32(MOVING), jnp.int32(0))
 
 
@@ -103,7 +104,7 @@ def iterate(problem: Problem, state: State) -> tuple[State, Info]:
     fields, batch = design.forward(state.batch, old)
     # Labels and fields are rounded: nothing is known better than that.
     variance = state.covariance + jnp.finfo(design.dtype).eps * jnp.eye(len(old), dtype=design.dtype)
-    duals, curvature = denoiser(problem.target)(state.labels, fields - state.onsager, variance)
+    duals, curvature = denoiser(problem.target, design.rows)(state.labels, fields - state.onsager, variance)
     pull, batch = design.backward(batch, duals)
     precision = precision_of(product(duals.T, duals) / design.dim, curvature / design.dim)
     covariance = posterior_covariance(precision)
@@ -167,9 +168,14 @@ def check_amp(learner: Any, student: None, target: Any) -> None:
     """Refuse inputs that the prior does not know, and a target that has no denoiser."""
     if target.inputs != Isotropic():
         raise InvalidParameter("inputs", target.inputs, "Isotropic() for BayesAmp, whose prior knows no spike")
-    denoiser(target)
+    closed_form(target) or MixtureDenoiser(target)
 
 
-def denoiser(target: Any) -> Denoiser:
-    """The denoiser of a target: in closed form where one is known, else by a mixture of small clouds."""
-    return closed_form(target) or MixtureDenoiser(target)
+def denoiser(target: Any, samples: int) -> Denoiser:
+    """The denoiser of a target: in closed form where one is known, else by a mixture of small clouds, which is put into
+    a table if there are many samples."""
+    closed = closed_form(target)
+    if closed is not None:
+        return closed
+    table = TabulatedDenoiser(MixtureDenoiser(target))
+    return table if table.pays(samples) else table.direct

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 from jax.scipy.special import erf
+
+from featlab.targets.patterns import PolynomialAndParity, polynomial_and_parity
 
 if TYPE_CHECKING:
     from featlab.targets import Target
@@ -31,6 +34,8 @@ _NODES, _WEIGHTS = (array / 2 for array in np.polynomial.legendre.leggauss(12))
 _TAIL = (-1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807, -1.13520398, 1.48851587)
 _TAIL_END = (-0.82215223, 0.17087277)
 _CHUNK = 2**13
+# Roots of polynomials of a field are looked for where fields are, by so many halvings.
+_REACH, _HALVINGS = 12.0, 40
 # Differences of probabilities are known to this share of their terms.
 _ROUNDING = 1e-6
 
@@ -38,6 +43,9 @@ _ROUNDING = 1e-6
 def closed_form(target: Target) -> Denoiser | None:
     """The closed form for a noiseless target of these texts; None for any other."""
     gradient = _CLOSED.get(target.text) if target.noise == 0 else None
+    link = polynomial_and_parity(target) if gradient is None and target.rank == 3 else None
+    if link is not None:
+        gradient = with_parity(link)
     return None if gradient is None else partial(with_curvature, gradient)
 
 
@@ -80,24 +88,80 @@ def parity(labels: Array, fields: Array, covariance: Array) -> Array:
     return quadrants(labels, fields[:, 0], fields[:, 1], covariance)[1]
 
 
-def square_and_parity(labels: Array, fields: Array, covariance: Array) -> Array:
-    """z1^2 + sign(z1 z2 z3): four candidates (s, z1 = +-sqrt(y - s)), each with the density of its z1 and the
-    probability that z2 z3 has the sign s sign(z1), given z1."""
-    variance, slope = covariance[0, 0], covariance[1:, 0] / covariance[0, 0]
-    rest = covariance[1:, 1:] - jnp.outer(slope, slope) * variance
-    sign, side = (jnp.asarray(signs, fields.dtype)[:, None] for signs in ((1, 1, -1, -1), (1, -1, 1, -1)))
-    possible = labels >= sign
-    square = jnp.maximum(labels - sign, jnp.finfo(labels.dtype).eps)  # a label near +-1 is known to rounding only
-    size = jnp.sqrt(jnp.where(possible, square, 1))
-    off = side * size - fields[:, 0]
-    means = fields[:, 1:] + off[..., None] * slope
-    log_chance, gradient = quadrants(sign * side, means[..., 0], means[..., 1], rest)
-    logs = jnp.where(possible, -(off**2) / (2 * variance) - jnp.log(size) + log_chance, -jnp.inf)
-    first = off / variance - jnp.sum(gradient * slope, axis=-1)
-    gradients = jnp.concatenate([first[..., None], gradient], axis=-1)
-    weights = jnp.exp(logs - jnp.max(logs, axis=0))[..., None]
-    # A candidate without weight may be infinitely far off.
-    return jnp.sum(jnp.where(weights > 0, weights * gradients, 0), axis=0) / jnp.sum(weights, axis=0)
+def with_parity(link: PolynomialAndParity) -> Gradient:
+    """p(z1) + c sign(z1 z2 z3): the candidates are the roots z1 of p = y - c s for s = +-1, each with the density of
+    its z1 over |p'(z1)| and the probability that z2 z3 has the sign s sign(z1), given z1."""
+    branches = _Branches.of(link.coefficients)
+    order = [link.axis, *(axis for axis in range(3) if axis != link.axis)]
+    back = np.argsort(order)
+
+    def gradient(labels: Array, fields: Array, covariance: Array) -> Array:
+        fields, covariance = fields[:, order], covariance[jnp.ix_(jnp.array(order), jnp.array(order))]
+        variance, slope = covariance[0, 0], covariance[1:, 0] / covariance[0, 0]
+        rest = covariance[1:, 1:] - jnp.outer(slope, slope) * variance
+        sign = jnp.repeat(jnp.array([1.0, -1.0], fields.dtype), branches.count)[:, None]
+        root, log_slope, possible = branches.roots(labels - link.size * sign)
+        off = root - fields[:, 0]
+        means = fields[:, 1:] + off[..., None] * slope
+        log_chance, turn = quadrants(jnp.where(root < 0, -sign, sign), means[..., 0], means[..., 1], rest)
+        logs = jnp.where(possible, -(off**2) / (2 * variance) - log_slope + log_chance, -jnp.inf)
+        first = off / variance - jnp.sum(turn * slope, axis=-1)
+        gradients = jnp.concatenate([first[..., None], turn], axis=-1)
+        weights = jnp.exp(logs - jnp.max(logs, axis=0))[..., None]
+        # A candidate without weight may be infinitely far off.
+        mean = jnp.sum(jnp.where(weights > 0, weights * gradients, 0), axis=0) / jnp.sum(weights, axis=0)
+        return mean[:, back]
+
+    return gradient
+
+
+@dataclass(frozen=True)
+class _Branches:
+    """A polynomial on the intervals between its turning points, on each of which it is monotone."""
+
+    coefficients: np.ndarray  # by descending powers
+    ends: np.ndarray  # (branches, 2)
+
+    @classmethod
+    def of(cls, ascending: tuple[float, ...]) -> _Branches:
+        """Those of p, given by ascending powers."""
+        coefficients = np.array(ascending[::-1])
+        turns = np.roots(np.polyder(coefficients))
+        inner = np.sort(turns[np.abs(turns.imag) < 1e-9 * (1 + np.abs(turns))].real)
+        return cls(coefficients, np.lib.stride_tricks.sliding_window_view(np.array([-_REACH, *inner, _REACH]), 2))
+
+    @property
+    def count(self) -> int:
+        """The number of branches."""
+        return len(self.ends)
+
+    def roots(self, levels: Array) -> tuple[Array, Array, Array]:
+        """For levels (k * branches, n), each row for its branch: the root, log |p'| there, and whether there is one.
+
+        By bisection. Near a turning point the level is known to rounding only: one that misses it by no more than that
+        has its root there, and |p'| is at least the root of that rounding.
+        """
+        repeats = len(levels) // self.count
+        low, high = (jnp.asarray(np.tile(end, repeats), levels.dtype)[:, None] for end in self.ends.T)
+        coefficients = jnp.asarray(self.coefficients, levels.dtype)
+        at_low, at_high = jnp.polyval(coefficients, low), jnp.polyval(coefficients, high)
+        rising = at_low < at_high
+
+        def halve(_: Array, bracket: tuple[Array, Array]) -> tuple[Array, Array]:
+            left, right = bracket
+            middle = (left + right) / 2
+            goes_left = (jnp.polyval(coefficients, middle) > levels) == rising
+            return jnp.where(goes_left, left, middle), jnp.where(goes_left, middle, right)
+
+        start = (jnp.broadcast_to(low, levels.shape), jnp.broadcast_to(high, levels.shape))
+        left, right = lax.fori_loop(0, _HALVINGS, halve, start)
+        rounding = jnp.finfo(levels.dtype).eps * jnp.maximum(1, jnp.abs(levels))
+        reached = (levels >= jnp.minimum(at_low, at_high) - 16 * rounding) & (
+            levels <= jnp.maximum(at_low, at_high) + 16 * rounding
+        )
+        root = (left + right) / 2
+        slope = jnp.maximum(jnp.abs(jnp.polyval(jnp.polyder(coefficients), root)), rounding**0.5)
+        return root, jnp.log(slope), reached
 
 
 def quadrants(sign: Array | float, first: Array, second: Array, covariance: Array) -> tuple[Array, Array]:
@@ -158,5 +222,4 @@ _CLOSED: dict[str, Gradient] = {
     "h1**2": even_root(jnp.sqrt),
     "He2(h1)": even_root(lambda y: jnp.sqrt(jnp.maximum(y + 1, 0))),
     "sign(h1*h2)": parity,
-    "h1**2 + sign(h1*h2*h3)": square_and_parity,
 }

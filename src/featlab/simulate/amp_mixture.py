@@ -95,11 +95,9 @@ class MixtureDenoiser:
     target: Target
 
     def __post_init__(self) -> None:
-        if self.fields not in _STEPS:
-            expected = "a target with at most three directions and noise variables inside the link"
-            raise InvalidParameter("target", self.target.text, expected)
-        if len(self.kinks) > _MOST_KINKS:
-            raise InvalidParameter("target", self.target.text, f"a link with at most {_MOST_KINKS} kinks")
+        refused = why_not(self.target)
+        if refused:
+            raise InvalidParameter("target", self.target.text, refused)
 
     @property
     def fields(self) -> int:
@@ -107,20 +105,25 @@ class MixtureDenoiser:
         return self.target.rank + self.target.hidden
 
     @cached_property
-    def values(self) -> int:
-        """How many different values the link takes at 2000 random points: fewer if some have positive probability."""
+    def seen_values(self) -> np.ndarray:
+        """The different values of the link at 2000 random points: fewer if some have positive probability."""
         points = np.random.default_rng(0).standard_normal((_PROBES, self.fields))
-        return np.unique(self.target.link(points)).size
+        return np.unique(self.target.link(points))
+
+    @property
+    def few_values(self) -> np.ndarray | None:
+        """All values of the label, if they are few; else None."""
+        return self.seen_values if self.target.noise == 0 and self.seen_values.size < _FEW_LABELS else None
 
     @property
     def atoms(self) -> bool:
         """Whether some values of the label have positive probability."""
-        return self.target.noise == 0 and self.values < _PROBES
+        return self.target.noise == 0 and self.seen_values.size < _PROBES
 
     @property
     def step(self) -> float:
         """h, the step of the lattice."""
-        return (_CONSTANT_STEPS if self.values < _FEW_LABELS else _STEPS)[self.fields]
+        return (_CONSTANT_STEPS if self.seen_values.size < _FEW_LABELS else _STEPS)[self.fields]
 
     @property
     def spread(self) -> float:
@@ -227,6 +230,13 @@ class MixtureDenoiser:
         variance = sum(slope[i] * with_place[i] for i in every)
         variance = variance + sum(turned[i][j] * turned[j][i] for i in every for j in every) / 2
         return mean, variance + self.target.noise, with_place
+
+
+def why_not(target: Target) -> str:
+    """What a target must have for this denoiser, if it has it not; empty if it will do."""
+    if target.rank + target.hidden not in _STEPS:
+        return "a target with at most three directions and noise variables inside the link"
+    return "" if len(_surfaces(target)) <= _MOST_KINKS else f"a link with at most {_MOST_KINKS} kinks"
 
 
 def _at(means: Array, root: Array, place: list[Array]) -> Array:

@@ -31,6 +31,7 @@ class Question:
         dim: d. A prediction is for d -> infinity; d enters through step sizes, through alpha = samples / d and t / d.
         samples: as for a simulation: in all for one-pass learners, in a batch for the others.
         steps: ascending numbers of steps (whole numbers).
+        names: the quantities asked for; None, all.
     """
 
     target: Target
@@ -39,6 +40,11 @@ class Question:
     dim: int
     samples: int | None
     steps: NDArray[np.int64]
+    names: frozenset[str] | None = None
+
+    def asks(self, name: str) -> bool:
+        """Whether a quantity is asked for."""
+        return self.names is None or name in self.names
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Channels in closed form: real phase retrieval, two-parity, and h1^2 + sign(h1 h2 h3)."""
+"""Channels in closed form: real phase retrieval, two-parity, and a polynomial of h1 plus sign(h1 h2 h3)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from scipy.special import erfc
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import legendre
 from featlab.targets import Target
+from featlab.targets.patterns import polynomial_and_parity
 from featlab.theory.bayes.channel import Channel, Told
 from featlab.theory.bayes.rules import evenly_spaced
 
 _MEAN_LOG_NORMAL = -0.5 * (np.euler_gamma + np.log(2))  # E[log |z|], z ~ N(0, 1)
-_STAIRCASE = "h1**2 + sign(h1*h2*h3)"
 
 
 def closed_form(target: Target) -> Channel | None:
@@ -28,10 +28,11 @@ def closed_form(target: Target) -> Channel | None:
         return PhaseRetrieval(shift=-float(np.log(2)) - _MEAN_LOG_NORMAL)
     if target.text == "sign(h1*h2)":
         return TwoParity()
-    if target.text == _STAIRCASE:
+    link = polynomial_and_parity(target)
+    if link is not None:
         from featlab.theory.bayes.staircase import Staircase
 
-        return Staircase()
+        return Staircase(target, link)
     return None
 
 

@@ -55,9 +55,11 @@ def predict_amp(question: Question, start: Start) -> Prediction:
             break
         path.append(new)
     overlaps = np.array([path[min(step, len(path) - 1)] for step in question.steps])
-    risk = np.array([bayes_errors(of, one).plug_in for one in overlaps])
+    values = {"overlap": overlaps, "gram": overlaps}
+    if question.asks("risk"):
+        values["risk"] = np.array([bayes_errors(of, one).plug_in for one in overlaps])
     words = _WORDS + (_DAMPED if learner.damping > 0 else "") + (_WEAK if weak else "")
-    return Prediction({"overlap": overlaps, "gram": overlaps, "risk": risk}, words)
+    return Prediction(values, words)
 
 
 def _known(start: Start, rank: int) -> Floats:
