@@ -82,5 +82,6 @@ def _effective_ridge(values: Floats, multiplicities: Floats, samples: int, ridge
     def excess(kappa: float) -> float:
         return float(kappa * (1 - np.sum(multiplicities * values / (values + kappa)) / samples) - ridge)
 
-    highest = ridge + float(np.sum(multiplicities * values)) / samples
+    # At the upper end, widened by rounding, kappa - (1/n) sum N_j xi_j kappa/(xi_j + kappa) is above the ridge.
+    highest = (ridge + float(np.sum(multiplicities * values)) / samples) * (1 + 1e-9)
     return float(brentq(excess, ridge, highest, xtol=1e-300, rtol=1e-14))
