@@ -36,8 +36,13 @@ from featlab.reports.words import (
 if TYPE_CHECKING:
     from featlab.compare import Demonstration
 
-_STYLES = {"TRIVIAL": "bold green", "EASY": "bold yellow", "HARD": "bold red", "UNDECIDED": "bold magenta"}
-_STYLES["OPEN"] = "bold cyan"
+_STYLES = {
+    "TRIVIAL": "bold green",
+    "EASY": "bold yellow",
+    "HARD": "bold red",
+    "UNDECIDED": "bold magenta",
+    "OPEN": "bold cyan",
+}
 
 
 def render(analysis: Analysis, dim: int | None, demonstration: Demonstration | None = None) -> Group:
