@@ -30,7 +30,7 @@ from featlab.simulate.linalg import product
 from featlab.simulate.networks import Network, rescale, start_network
 from featlab.simulate.problem import Algorithm, Problem, label_noise, labels
 from featlab.simulate.random import named
-from featlab.targets.inputs import Isotropic, Spiked, SpikeLaw
+from featlab.targets.inputs import Isotropic, Spiked
 
 # What becomes of a neuron, and of a run, by the number in its state.
 MOVING, RESTING, STALLED = range(3)
@@ -212,7 +212,7 @@ def flow_demand(learner: Any, student: Any, target: Any, sizes: Sizes) -> Demand
 
 def check_flow(learner: Any, student: Any, target: Any) -> None:
     """Refuse inputs that are not Gaussian, a start whose sign means nothing, and copies that are not alike."""
-    if not isinstance(target.inputs, Isotropic | Spiked | SpikeLaw):
+    if not isinstance(target.inputs, Isotropic | Spiked):
         raise InvalidParameter("inputs", target.inputs, "isotropic or spiked Gaussian ones, for a flow")
     if learner.positive_start and target.rank != 1:
         raise InvalidParameter("positive_start", True, f"False: the target has {target.rank} directions, not one")
