@@ -64,42 +64,43 @@ def all_of(samples):
     return [part.reshape(-1, *part.shape[2:])[: samples.total] for part in parts]
 
 
+SECOND = {"second_step": 0.7, "second_ridge": 0.02, "readout_ridge": 0.01, "second_samples": 50}
+
+
 def everything(task, key):
-    """A fit, its second layer, what it started from, and its samples: for the second layer, the readout, the test."""
-    weights, upper = layerwise.init(task, key).network.weights, layerwise.start_upper(task, key)
+    """A fit, its second layer, what it started from, and its samples: for the second layer, the readout, the test.
+
+    And the second layer after the same number of steps without a preconditioner.
+    """
+    state, upper = layerwise.init(task, key), layerwise.start_upper(task, key)
     counts = {"second": (50, True), "readout": (40, True), "test": (200, False)}
-    samples = {name: fresh_fields(task, weights, named(key, name), *how) for name, how in counts.items()}
-    second = layerwise.train_second(task, upper, samples["second"]).second
-    return layerwise.fit(task, layerwise.init(task, key), key), second, upper, list(map(all_of, samples.values()))
+    samples = {name: fresh_fields(task, state.network.weights, named(key, name), *how) for name, how in counts.items()}
+    without = replace(task, learner=replace(task.learner, preconditioned=False))
+    second = [layerwise.train_second(each, upper, samples["second"]).second for each in (task, without)]
+    return layerwise.fit(task, state, key), second, upper, list(map(all_of, samples.values()))
 
 
-@pytest.mark.parametrize(
-    "learner",
-    [
-        Layerwise(second_steps=3, second_step=0.7, second_ridge=0.02, readout_ridge=0.01),
-        Layerwise(second_steps=2, second_step=5.0, second_ridge=0.02, readout_ridge=0.01, preconditioned=False),
-    ],
-)
-def test_upper_layers_are_a_plain_loop_on_the_same_samples(learner, monkeypatch):
-    """In chunks of seven samples, the last of which is not full."""
+def test_upper_layers_are_a_plain_loop_on_the_same_samples(monkeypatch):
+    """Three second steps, in chunks of seven samples, the last of which is not full."""
     monkeypatch.setattr(chunks, "_CHUNK_NUMBERS", 7 * 12)
-    task = problem(replace(learner, second_samples=50, readout_samples=40, test_samples=200))
+    task = problem(Layerwise(second_steps=3, readout_samples=40, test_samples=200, **SECOND))
     with double_precision():
-        found, trained, upper, samples = jax.jit(functools.partial(everything, task))(KEY)
+        found, (trained, without), upper, samples = jax.jit(functools.partial(everything, task))(KEY)
     to_second, to_readout, to_test = ([np.asarray(part, float) for part in parts] for parts in samples)
     biases, last, shifts = (np.asarray(part, float) for part in (upper.first_biases, upper.last, upper.biases))
     z = [activation("h2+h3").value(fields + biases) / 3**0.5 for _, fields, _ in (to_second, to_readout, to_test)]
-    how = (learner.second_step, learner.second_ridge, learner.preconditioned)
-    expected = plain.second_layer(z[0], to_second[2], last, shifts, learner.second_steps, *how)
+    expected = plain.second_layer(z[0], to_second[2], last, shifts, 3, 0.7, 0.02)
     np.testing.assert_allclose(trained, expected, rtol=2e-4, atol=1e-6)
+    plainly = plain.second_layer(z[0], to_second[2], last, shifts, 3, 0.7, 0.02, preconditioned=False)
+    np.testing.assert_allclose(without, plainly, rtol=2e-4, atol=1e-6)
+    for wrong in (plainly, plain.second_layer(z[0], to_second[2], last, shifts, 2, 0.7, 0.02)):
+        assert np.abs(np.asarray(trained) - wrong).max() > 1e-2
     seen = [np.tanh(part @ expected.T + shifts) / 2 for part in z]
     missed = to_test[2] - seen[2] @ plain.ridge(seen[1], to_readout[2], 0.01)
     assert float(found["risk"]) == pytest.approx(np.mean(missed**2), rel=1e-4)
     assert float(found["risk_share"]) == pytest.approx(np.mean(missed**2) / np.var(to_test[2]), rel=1e-4)
     correlations = np.corrcoef(np.hstack([z[2] @ expected.T, SMALL.hidden_fields(to_test[0])]).T)[:4, 4:]
     assert float(found["hidden_overlap"]) == pytest.approx(np.sqrt(np.mean(np.sum(correlations**2, axis=1))), rel=1e-4)
-    wrong = plain.second_layer(z[0], to_second[2], last, shifts, 1, *how)
-    assert np.abs(np.asarray(trained) - wrong).max() > 1e-2  # a step too few
 
 
 def angles(steps_per_batch, design):
