@@ -144,7 +144,7 @@ def test_the_step_helps_where_the_hessian_is_not_degenerate():
     before, after = run.risk.mean("seed").values
     assert after < 0.75 * before
     assert found(run) > 0.55
-    np.testing.assert_allclose(np.sqrt(np.mean(run.norm.values[:, 1] ** 2, axis=1)), 1.5, rtol=1e-5)
+    np.testing.assert_allclose(np.sqrt(np.mean(run.norm.values[:, 1] ** 2, axis=1)), 0.5, rtol=1e-5)
     assert np.all(np.isnan(run.step_size.values[:, 0]))
     assert np.all(run.step_size.values[:, 1] > 0)
     blind = simulate("He3(h1)/sqrt(6)", PreprocessedStep(), observe=("subspace", "cosine"), **sizes)

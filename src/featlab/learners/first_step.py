@@ -14,9 +14,9 @@ from featlab.learners.students import TwoLayer
 if TYPE_CHECKING:
     from featlab.targets import Target
 
-# The root mean square norm of a row after the step, where nothing else is said: biases are N(0, 1), and so are fields
-# of norm 1; features should bend at places where there are samples.
-DEFAULT_NORM = 1.5
+# The root mean square norm of a row after the step, where nothing else is said. Biases are N(0, 1), so that features
+# bend at fields of size 1 / norm: with 0.5 over the whole range of the samples, with 1.5 only in the middle of it.
+DEFAULT_NORM = 0.5
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class PreprocessedStep:
 
     Attributes:
         step_size: gamma, a number or a law such as StepLaw(2, -0.5) for 2 sqrt(d); None, it is set by `row_norm`.
-        row_norm: the root mean square norm of the rows after the step; None, 1.5 unless `step_size` is given.
+        row_norm: the root mean square norm of the rows after the step; None, 0.5 unless `step_size` is given.
         fit_samples: None, the second layer is fitted to the same batch; N, to N fresh samples.
         ridge, test_samples: as in `Readout`.
         transfer: another target in the same directions (h1 is the first of them, and so on), as text or `Target`, whose
