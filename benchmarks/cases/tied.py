@@ -50,7 +50,8 @@ def rows(small: bool) -> list[Row]:
 
 def _sums(size: Size) -> list[Row]:
     setting = f"n={size.rows} N={size.width}, {_STARTS} starts"
-    fields, labels, second, knots, signs = _numbers(size)
+    fields, values, second, knots, signs = _numbers(size)
+    labels = jnp.asarray(values)
 
     def fast(fields: Array, second: Array, knots: Array, signs: Array) -> tuple[Array, Array]:
         answers = respond(fields, second, knots, signs)
@@ -66,7 +67,7 @@ def _sums(size: Size) -> list[Row]:
     arrays = fields.T, second, knots, signs
     ours = _timed(jax.jit(jax.vmap(fast)), arrays, size.repeats)
     sums = _timed(jax.jit(lambda *parts: lax.map(lambda one: plain(*one), parts)), arrays, size.repeats)
-    numpy = time_best(lambda: [numpy_sums(labels, *one) for one in zip(*arrays, strict=True)], size.repeats)
+    numpy = time_best(lambda: [numpy_sums(values, *one) for one in zip(*arrays, strict=True)], size.repeats)
     return [
         Row("tied sums, plain in JAX", setting, sums.seconds / ours.seconds, "times faster", ours),
         Row("tied sums, plain in NumPy", setting, numpy.seconds / ours.seconds, "times faster", ours),
@@ -80,7 +81,7 @@ def _step(size: Size) -> list[Row]:
     )
     student = TiedNetwork(size.width)
     wanted = demand(learner, student, Cubic(), Sizes(size.dim, 1, size.rows, np.dtype(np.float32)))
-    task = Problem(Cubic(), student, learner, choose(wanted, "dense").design)  # type: ignore[arg-type]
+    task = Problem(Cubic(), student, learner, choose(wanted, "dense").design)
     whole = time_run(task, 1, 1, size.repeats, from_start=False)
     ours = Timing(whole.seconds / size.descents, whole.compile_seconds)
     inputs, (_, labels, second, knots, signs) = gaussian_batch(size.rows, size.dim), _numbers(size)

@@ -126,15 +126,18 @@ def test_interval_by_interval_as_the_plain_loop(name):
             np.testing.assert_allclose(np.array(network.second[0]), loop.second, atol=1e-9)
         np.testing.assert_allclose(np.array(carry.state.losses[0]), loop.loss(loop.weights, loop.second), atol=1e-9)
         assert int(carry.state.iterations[0]) == (loop.steps if name == "flow" else learner.steps * learner.descents)
+        second = np.array(carry.state.network.second[0])
+        broken = carry._replace(state=carry.state._replace(labels=1e300 * carry.state.labels))
+        if name == "descent":  # a flow takes no step whose error is not a number
+            assert int(advance(problem, broken, keys, number + 1, number + 2).diverged[0]) == number + 2
     for one in wrong:
-        assert np.max(np.abs(np.array(network.second[0]) - one.second)) > 1e-3
+        assert np.max(np.abs(second - one.second)) > 1e-3
 
 
 SHORT = TiedFlow(time=0.6, frozen_time=0.2, interval=0.2, restarts=2, step_size=0.1, direction_speed=3.0)
 SEEDS = 800
 
 
-@functools.cache
 def short_run(design):
     words = {"dim": 60, "samples": 40, "seeds": SEEDS, "student": TiedNetwork(20), "times": [0.2, 0.6]}
     return simulate(
@@ -152,11 +155,10 @@ def smallest_level(one, other):
     return min(ks_2samp(a, b).pvalue for a, b in zip(one, other, strict=True))
 
 
-@pytest.mark.parametrize("design", ["virtual", "dice"])
-def test_one_law_on_every_design(design):
+def test_one_law_on_stored_and_virtual_inputs():
     """Kolmogorov-Smirnov at level 1e-6 (sees differences from 0.14) against stored X, which is the plain loop; four
     gradient steps fewer are told apart."""
-    run, stored = short_run(design), short_run("dense")
+    run, stored = short_run("virtual"), short_run("dense")
     for time in (0, 1):
         assert smallest_level(statistics(run, time), statistics(stored, time)) > 1e-6
     assert smallest_level(statistics(run, 0), statistics(stored, 1)) < 1e-6
@@ -165,10 +167,9 @@ def test_one_law_on_every_design(design):
 @pytest.fixture(scope="module")
 def flow():
     """h1 with noise of standard deviation 0.1 at d = 100, n = d^1.5: three seeds, two starts each, N = 100, tau = 1.5,
-    lambda = .01, T0 = 40; then a fit of 60 new neurons to 2000 fresh samples."""
-    learner = TiedFlow(time=100.0, restarts=2, tuning_samples=2000, tuning_width=60)
+    lambda = .01, T0 = 40."""
     words = {"dim": 100, "samples": 1000, "seeds": 3, "times": [0, 40, 100], "progress": False}
-    return simulate(target("h1", noise=0.01), learner, **words)
+    return simulate(target("h1", noise=0.01), TiedFlow(time=100.0, restarts=2), **words)
 
 
 def test_a_linear_link_is_found_from_ten_samples_a_dimension(flow):
@@ -180,17 +181,6 @@ def test_a_linear_link_is_found_from_ten_samples_a_dimension(flow):
     # c is frozen up to T0 = 40, and random: the risk cannot come down before.
     assert np.all(flow.excess_risk.values[:, 1] > 0.1)
     assert np.all(flow.excess_risk.values[:, 2] < 0.05)
-
-
-def test_tuning_leaves_what_the_direction_leaves(flow):
-    """Given m, no network of one field is closer than 1 - m^2 to h1; fitted on 2000 samples it comes near it, and below
-    the flow's network, whose penalty shrinks it."""
-    data = flow
-    floor = 1 - data.cosine.values[:, -1, 0, 0] ** 2
-    tuned = data.risk.values[:, -1] - 0.01
-    assert np.all(tuned > floor - 4 * data.risk_error.values[:, -1])
-    assert np.all(tuned < floor + 0.002)
-    assert np.all(tuned < data.excess_risk.values[:, -1])
 
 
 def test_the_start_with_the_lowest_loss_is_chosen(flow):
@@ -206,7 +196,7 @@ TINY = {"dim": 6, "samples": 40, "seeds": 3, "progress": False}
 
 def test_a_flow_that_needs_more_steps_says_so():
     """And a second layer of more neurons than samples is fitted all the same."""
-    learner = TiedFlow(max_steps=3, restarts=2, tuning_samples=10, tuning_ridge=0.1)
+    learner = TiedFlow(max_steps=3, restarts=2, tuning_samples=10, tuning_ridge=0.1, tuning_width=15)
     data = simulate(TARGET, learner, student=TiedNetwork(12), times=[200], observe=("risk",), **TINY)
     assert list(data.outcome.values) == ["out of steps"] * 3
     assert list(data.iterations.values) == [3] * 3
@@ -214,19 +204,12 @@ def test_a_flow_that_needs_more_steps_says_so():
     assert np.all(np.isfinite(data.risk.values))
 
 
-def test_too_large_a_step_diverges_as_a_value():
-    learner = TiedFlow(step_size=5.0, restarts=2)
-    data = simulate(TARGET, learner, student=TiedNetwork(12), times=[0, 200], observe=("cosine",), **TINY)
-    assert list(data.outcome.values) == ["diverged"] * 3
-    assert np.all(np.isnan(data.cosine.values[:, -1]))
-
-
 @pytest.mark.parametrize("start", ["guided", "sphere"])
 def test_only_a_guided_start_is_on_the_right_side(start):
     learner, student = TiedFlow(restarts=20), TiedNetwork(12, start=start)
     wanted = demand(learner, student, TARGET, Sizes(30, 1, 40, np.dtype(np.float32)))
     problem = Problem(target("-He2(h1)"), student, learner, choose(wanted, "dense").design)
-    network = start_networks(root_key(0), problem)
+    network = jax.jit(lambda key: start_networks(key, problem))(root_key(0))
     own = hermite_coefficient(network.second, network.knots, network.signs, 2)
     right = (np.array(network.weights[:, 0]) > 0) & (np.array(own) < 0)
     assert right.all() == (start == "guided")
