@@ -1,8 +1,8 @@
 """Kernel ridge regression: the operator on a spiked coordinate and the isotropic spectrum against simulations.
 
-Up to ten seeds, n = 2d. A mean agrees if it is within 5%; a prediction that is wrong by 20% is refused by the same rule. The
-standard errors of the means are 1 to 3%. With 80 seeds and the cubic target of the staircase (other keys, not run here)
-risks were 1.017 +- .011, 1.023 +- .017 and .990 +- .022 times the prediction at g = .4, .62 and .75.
+Up to ten seeds, n = 2d. A mean agrees if it is within 5%; a prediction that is wrong by 20% is refused by the same
+rule. The standard errors of the means are 1 to 3%. With 80 seeds and the cubic target of the staircase (other keys, not
+run here) risks were 1.017 +- .011, 1.023 +- .017 and .990 +- .022 times the prediction at g = .4, .62 and .75.
 """
 
 from __future__ import annotations
