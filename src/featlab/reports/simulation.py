@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -70,6 +71,11 @@ def brief(description: Any) -> str:
     return f"{type(description).__name__}({said})"
 
 
+def _shortened(description: str) -> str:
+    """A description whose long decimals are shown with five digits."""
+    return re.sub(r"\d+\.\d{5,}", lambda number: f"{float(number[0]):.5g}", description)
+
+
 def _heading(dataset: xr.Dataset, learner: Any, student: Any) -> Text:
     about = dataset.attrs
     text = Text(about["target"], style="bold")
@@ -78,7 +84,7 @@ def _heading(dataset: xr.Dataset, learner: Any, student: Any) -> Text:
     for name, words in (
         ("learner", brief(learner)),
         *([("student", brief(student))] if student is not None else []),
-        *([("inputs", about["inputs"])] if about.get("inputs", _USUAL_INPUTS) != _USUAL_INPUTS else []),
+        *([("inputs", _shortened(about["inputs"]))] if about.get("inputs", _USUAL_INPUTS) != _USUAL_INPUTS else []),
         ("design", f"{about['design']}, {memory}; {about['dtype']}"),
     ):
         text.append(f"\n  {name:<7}  {words}", style="not bold")
