@@ -15,7 +15,16 @@ from pathlib import Path
 from benchmarks.measuring import RESULTS, machine, save, show
 
 # Modules of benchmarks.cases, each with a function rows(small) -> list[Row].
-CASES: tuple[str, ...] = ("langevin", "flows", "depth", "first_step", "dimension_reduction", "tied", "structured")
+CASES: tuple[str, ...] = (
+    "kernels",
+    "langevin",
+    "flows",
+    "depth",
+    "first_step",
+    "dimension_reduction",
+    "tied",
+    "structured",
+)
 
 
 def main(arguments: list[str] | None = None) -> None:
