@@ -1,8 +1,9 @@
 """Tree targets: the first layer's overlap and the risk of a quadratic kernel, theory against simulation.
 
 For the first layer, steps on fresh batches. The link is y = h*, of which every moment is known: mu = 2 c_2/sqrt(D),
-E[y^2] = sum_j j! c_j^2. D = 48 directions, d = 1500, n = 5 d D samples a step, from the overlap that each of two seeds of 16 neurons has at the start. 3% are
-allowed for finite D and few neurons: the noise is 9% stronger than in the limit once W* is known, 1% of the overlap.
+E[y^2] = sum_j j! c_j^2. D = 48 directions, d = 1500, n = 5 d D samples a step, from the overlap that each of two seeds
+of 16 neurons has at the start. 3% are allowed for finite D and few neurons: the noise is 9% stronger than in the limit
+once W* is known, 1% of the overlap.
 """
 
 from __future__ import annotations
