@@ -110,9 +110,9 @@ def test_without_a_loss_the_stationary_law_is_the_prior() -> None:
 @pytest.fixture(scope="module")
 def learned():
     """N = 300, eta = 0.2, lambda1 = 0.1, lambda = 0.1/d at d = 10, n = 200."""
-    return simulate(
-        XOR, LangevinDynamics(1000), dim=10, samples=200, seeds=2, times=[0, 1000], student=MeanFieldTanh(300)
-    )
+    seen = ("cosine", "accuracy", "logistic_loss", "batch_loss")
+    sizes = {"dim": 10, "samples": 200, "seeds": 2, "times": [0, 1000], "student": MeanFieldTanh(300)}
+    return simulate(XOR, LangevinDynamics(1000), **sizes, observe=seen)
 
 
 def test_a_parity_is_learned(learned) -> None:
@@ -131,7 +131,8 @@ def test_the_other_weight_decay_learns_nothing() -> None:
     """2 lambda1 X in the place of 2 lambda lambda1 X, that is lambda1/lambda in the place of lambda1."""
     dim, lambda1 = 10, 0.1
     other = LangevinDynamics(1000, prior_rate=lambda1 / (0.1 / dim))
-    run = simulate(XOR, other, dim=dim, samples=200, seeds=2, times=[1000], student=MeanFieldTanh(300))
+    sizes = {"dim": dim, "samples": 200, "seeds": 2, "times": [1000], "student": MeanFieldTanh(300)}
+    run = simulate(XOR, other, **sizes, observe=("accuracy", "norm"))
     assert np.all(run.accuracy.values < 0.7)
     assert np.median(run.norm.values) < 1.0  # the weights are gone: they start at sqrt(d)
 
@@ -139,7 +140,14 @@ def test_the_other_weight_decay_learns_nothing() -> None:
 def test_anisotropy_helps() -> None:
     """n = 48 samples at d = 16 are enough with alpha = 0.75 and far too few with alpha = 0 (of 24 seeds, the worst and
     the best had 0.983 and 0.638)."""
-    options = {"dim": 16, "samples": 48, "seeds": 2, "times": [384], "student": MeanFieldTanh(128)}
+    options = {
+        "dim": 16,
+        "samples": 48,
+        "seeds": 2,
+        "times": [384],
+        "student": MeanFieldTanh(128),
+        "observe": "accuracy",
+    }
     isotropic, along = (
         simulate(target(XOR, inputs=Hypercube(alpha)), LangevinDynamics(384), **options).accuracy.values
         for alpha in (0.0, 0.75)
