@@ -67,6 +67,20 @@ def test_split_and_off(columns):
     assert np.max(np.abs(np.asarray(off(basis, block)) @ basis.T)) < 1e-5
 
 
+@pytest.mark.parametrize("known", [6, 40])
+def test_a_block_that_was_asked_before_leaves_nothing(known):
+    """Rows within the basis to the last bit leave zero rows, never NaN, and nothing of a new row among them is lost."""
+    basis = np.linalg.qr(np.random.default_rng(5).standard_normal((400, known)))[0].T.astype(np.float32)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        block = rng.standard_normal((4, known)).astype(np.float32) @ basis
+        block[2] += rng.standard_normal(400).astype(np.float32)  # one new row among them
+        old, lower, q = (np.asarray(part, float) for part in jax.jit(split)(basis, block))
+        np.testing.assert_allclose(old @ basis + lower @ q, block, atol=3e-5)
+        assert np.max(np.abs(q @ basis.T)) < 3e-6
+        assert np.linalg.norm(q, axis=1) == pytest.approx([0, 0, 1, 0], abs=1e-5)
+
+
 def test_products_of_every_size_agree():
     rng = np.random.default_rng(4)
     for shape in ((1, 2, 1), (3, 5, 2), (40, 50, 60)):

@@ -10,6 +10,8 @@ from jax.scipy.linalg import solve_triangular
 _TINY = 64
 # From this ratio of columns to rows on, a factorisation goes through Gram matrices instead of Householder's QR.
 _TALL = 8
+# A row whose part off the known vectors is below so many roundings of its norm lies in their span.
+_ROUNDINGS = 64
 # From so many known vectors on, a second orthogonalisation measures the norms that are left.
 _MANY = 32
 
@@ -81,12 +83,15 @@ def _cholesky_pass(lower: Array, q: Array, gram: Array) -> tuple[Array, Array]:
 def split(basis: Array, block: Array) -> tuple[Array, Array, Array]:
     """block (p, n) = C basis + L Q with `basis` (l, n) of orthonormal or zero rows, and Q too, orthogonal to it.
 
-    Orthogonalises twice, which is enough (Giraud, Langou, Rozloznik 2005): a row of `block` that lies in the basis up
-    to rounding leaves a row of Q that is zero, or arbitrary but still orthonormal, with L at rounding level.
-    Returns C (p, l), L (p, p) and Q (p, n).
+    Orthogonalises twice, which is enough (Giraud, Langou, Rozloznik 2005). A row of `block` that lies in the basis up
+    to rounding (a question asked before) leaves a zero row of Q: what is left of it would point anywhere, mostly into
+    the basis again. Returns C (p, l), L (p, p) and Q (p, n).
     """
     first = product(basis, block.T).T
-    lower, q = lower_factor(block - product(first, basis))
+    left = block - product(first, basis)
+    least = _ROUNDINGS * jnp.finfo(block.dtype).eps
+    new = jnp.sum(left**2, axis=1, keepdims=True) > least**2 * jnp.sum(block**2, axis=1, keepdims=True)
+    lower, q = lower_factor(jnp.where(new, left, 0))
     second = product(basis, q.T).T
     correction, q = _corrected(second, q, q - product(second, basis))
     return first + product(lower, second), product(lower, correction), q
@@ -99,9 +104,8 @@ def _corrected(second: Array, q: Array, remainder: Array) -> tuple[Array, Array]
         return lower_factor(remainder)
     if second.shape[1] > _MANY:
         # After many questions, new blocks lie in the span of the old ones up to 1e-3 or less, and S is no longer small:
-        # then norms have to be measured, or errors grow from block to block. What is mostly in the span is rounding.
-        mostly_new = jnp.sum(remainder**2, axis=1, keepdims=True) > 1 / 2
-        return lower_factor(jnp.where(mostly_new, remainder, 0))
+        # then norms have to be measured, or errors grow from block to block.
+        return lower_factor(remainder)
     missing = jnp.sum(q**2, axis=1) < 1 / 2
     eye = jnp.eye(len(q), dtype=q.dtype)
     gram = eye - product(second, second.T)
