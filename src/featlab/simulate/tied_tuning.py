@@ -47,7 +47,8 @@ def _chunked(
     size = chunk_size(count, width)
 
     def visit(index: Array) -> tuple[Array, Array]:
-        return fresh_samples(problem, network, fold(key, index), size, additive_noise).visit(jnp.int32(0))
+        fields, outcome = fresh_samples(problem, network, fold(key, index), size, additive_noise).visit(jnp.int32(0))
+        return fields, outcome
 
     return Samples(visit, size, count)
 
