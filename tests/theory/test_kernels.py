@@ -179,6 +179,16 @@ def test_through_the_door():
     assert float(best.risk[0]) > 2 / 3
 
 
+def test_a_mean_that_rare_inputs_dominate_is_said_to_be_so():
+    """theta = d: the exponential kernel extrapolates as exp(z z'); a relu kernel does not."""
+    strong = target(SUM, inputs=Spiked(300.0, 1.0))
+    outcomes = {
+        kernel: str(predict(strong, KernelRidge(kernel, 1e-3), dim=300, samples=600).outcome.values)
+        for kernel in ("exponential", "arc-cosine-1")
+    }
+    assert outcomes == {"exponential": "rare inputs", "arc-cosine-1": "ok"}
+
+
 def test_what_is_not_predicted():
     with pytest.raises(NoPrediction, match=r"beyond d\^1.5"):
         predict(target("h1", inputs=Spiked(3.0, 1.0)), KernelRidge(), dim=100, samples=5000)

@@ -32,11 +32,14 @@ class KernelRisk:
     Attributes:
         risk: E[(y - f)^2], label noise included.
         captured: E[f* f] / E[f*^2].
+        rare: the share of the risk that is due to inputs more than four standard deviations out along a spike, one in
+            16,000: a finite test set does not see what they add.
         converged: whether the equations behind it were solved; the numbers are NaN if not.
     """
 
     risk: float
     captured: float
+    rare: float = 0.0
     converged: bool = True
 
 

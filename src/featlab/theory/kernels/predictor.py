@@ -26,6 +26,13 @@ _SPIKED = (
     "are a nugget. Terms of relative order 1/d and differences between seeds are neglected; n must be far below d^2."
 )
 
+# From this share on, a mean that rare inputs dominate is not what a simulation of a few seeds shows.
+_MOST_RARE = 0.1
+_RARE_REMEDY = (
+    "inputs beyond four standard deviations along the spike carry more than a tenth of this risk, and a finite test "
+    "set will not see them: take a weaker spike, or a homogeneous kernel such as arc-cosine-1"
+)
+
 
 def predict_kernel_ridge(question: Question, start: Start) -> Prediction:
     """The risk of a `KernelRidge`, and the share of the target that it captures; at its ridge, or at the one of
@@ -49,8 +56,11 @@ def predict_kernel_ridge(question: Question, start: Start) -> Prediction:
     best = int(np.argmin([one.risk for one in found])) if converged else 0
     answer = {"risk": found[best].risk, "captured": found[best].captured, "ridge": ridges[best]}
     values = {name: np.full(len(question.steps), value if converged else np.nan) for name, value in answer.items()}
-    remedy = "" if converged else "the equations for this ridge were not solved: raise it"
-    return Prediction(values, words, {}, "ok" if converged else "not converged", remedy)
+    if not converged:
+        return Prediction(values, words, {}, "not converged", "the equations for this ridge were not solved: raise it")
+    if found[best].rare > _MOST_RARE:
+        return Prediction(values, words, {}, "rare inputs", _RARE_REMEDY)
+    return Prediction(values, words)
 
 
 def degree_energies(target: Target, degree: int) -> DegreeEnergies:

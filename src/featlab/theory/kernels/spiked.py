@@ -39,6 +39,7 @@ _NODES = 40  # on each side of 0
 _MOST_ITERATIONS = 3000
 _TOLERANCE = 1e-12
 _SMALL = 1e-12
+_RARE = 4.0
 _MOST_FEATURES = 400
 
 
@@ -82,7 +83,10 @@ def spiked_risk(
     found = _fixed_point(functions, slopes, ridges, samples * weights, dim)
     if found is None:
         return KernelRisk(np.nan, np.nan, converged=False)
-    return _risk(*found, labels, weights, samples, dim)
+    risks, explained = _risk(*found, labels, weights, samples, dim)
+    risk, signal = float(weights @ risks), float(weights @ labels.square) - labels.noise
+    rare = float((weights * risks)[np.abs(nodes) > _RARE].sum()) / risk
+    return KernelRisk(risk, explained / signal, rare)
 
 
 def kernel_features(kernel: Kernel, along: Floats, across: float) -> tuple[Floats, Floats]:
@@ -154,7 +158,8 @@ def _risk(
     weights: Floats,
     samples: int,
     dim: int,
-) -> KernelRisk:
+) -> tuple[Floats, float]:
+    """N on the nodes, and E[f* f]."""
     seen = samples * weights / total
     fitted = function_part @ (seen * labels.mean)
     fitted_linear = slope_part @ ((seen / dim)[:, None] * labels.linear)
@@ -162,6 +167,4 @@ def _risk(
     missed = rest + (labels.mean - fitted) ** 2 + np.sum((labels.linear - fitted_linear) ** 2, axis=1)
     spread = seen / total * (function_part**2 + (dim - 1) / dim**2 * slope_part**2)
     risks = np.linalg.solve(np.eye(len(weights)) - spread, missed)
-    explained = weights @ (labels.mean * fitted + np.sum(labels.linear * fitted_linear, axis=1))
-    signal = weights @ labels.square - labels.noise
-    return KernelRisk(float(weights @ risks), float(explained / signal))
+    return risks, float(weights @ (labels.mean * fitted + np.sum(labels.linear * fitted_linear, axis=1)))
