@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy.special import log_ndtr
+from scipy.special import log_ndtr, ndtr
 from scipy.stats import multivariate_normal
 
 from featlab.errors import InvalidParameter
@@ -289,3 +289,52 @@ def test_bad_values_are_refused_by_name(words, name):
     with pytest.raises(InvalidParameter) as caught:
         BayesAmp(**words)
     assert caught.value.name == name
+
+
+@pytest.mark.parametrize(
+    ("text", "axis", "size"), [("He4(h1) + sign(h1*h2*h3)", 0, 1), ("h2**3 - 2*sign(h1*h2*h3)", 1, -2)]
+)
+def test_a_polynomial_and_a_parity_in_closed_form(text, axis, size):
+    """g_out is the gradient of log Z, Z a sum over the roots of the label, by plain quadrature."""
+    goal, variance = target(text), correlated(3, 0.4)
+    labels, fields, _ = samples(goal, variance, 24)
+    others = [k for k in range(3) if k != axis]
+    slope = variance[others, axis] / variance[axis, axis]
+    across = variance[np.ix_(others, others)] - np.outer(slope, slope) * variance[axis, axis]
+    nodes, weights = np.polynomial.legendre.leggauss(200)
+
+    def both_of_one_sign(a, b):
+        """P(z2 z3 > 0) for means a, b: over z2 > 0 and z2 < 0 the chance that z3 has its sign, given z2."""
+        spread, slant = across[0, 0] ** 0.5, across[0, 1] / across[0, 0]
+        left = (across[1, 1] - slant * across[0, 1]) ** 0.5
+        total = 0.0
+        for sign in (1, -1):
+            z = sign * 5 * (nodes + 1)  # from 0 to 10
+            density = np.exp(-((z - a) ** 2) / (2 * spread**2)) / (spread * np.sqrt(2 * np.pi))
+            total += 5 * weights @ (density * ndtr(sign * (b + slant * (z - a)) / left))
+        return total
+
+    powers = {0: [1, 0, -6, 0, 3], 1: [1, 0, 0, 0]}[axis]
+
+    def log_partition(y, omega):
+        total = 0.0
+        for sign in (1, -1):
+            found = np.roots([*powers[:-1], powers[-1] - (y - size * sign)])
+            for root in found[np.abs(found.imag) < 1e-9].real:
+                a, b = omega[others] + slope * (root - omega[axis])
+                same = both_of_one_sign(a, b)
+                chance = same if sign * np.sign(root) > 0 else 1 - same
+                density = np.exp(-((root - omega[axis]) ** 2) / (2 * variance[axis, axis]))
+                total += density / abs(np.polyval(np.polyder(powers), root)) * chance
+        return np.log(total)
+
+    steps = 1e-4 * np.eye(3)
+    exact = np.array(
+        [
+            [(log_partition(y, w + e) - log_partition(y, w - e)) / 2e-4 for e in steps]
+            for y, w in zip(labels, fields, strict=True)
+        ]
+    )
+    found, _ = closed_form(goal)(*single(labels, fields, variance))
+    assert off(found, exact) < 2e-3
+    assert off(found, 1.2 * exact) > 0.1, "negative control"

@@ -34,8 +34,8 @@ _NODES, _WEIGHTS = (array / 2 for array in np.polynomial.legendre.leggauss(12))
 _TAIL = (-1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807, -1.13520398, 1.48851587)
 _TAIL_END = (-0.82215223, 0.17087277)
 _CHUNK = 2**13
-# Roots of polynomials of a field are looked for where fields are, by so many halvings.
-_REACH, _HALVINGS = 12.0, 40
+# Roots of polynomials of a field are looked for where fields are, by so many halvings and Newton's steps.
+_REACH, _HALVINGS, _NEWTON_STEPS = 12.0, 18, 2
 # Differences of probabilities are known to this share of their terms.
 _ROUNDING = 1e-6
 
@@ -126,9 +126,13 @@ class _Branches:
     def of(cls, ascending: tuple[float, ...]) -> _Branches:
         """Those of p, given by ascending powers."""
         coefficients = np.array(ascending[::-1])
-        turns = np.roots(np.polyder(coefficients))
-        inner = np.sort(turns[np.abs(turns.imag) < 1e-9 * (1 + np.abs(turns))].real)
-        return cls(coefficients, np.lib.stride_tricks.sliding_window_view(np.array([-_REACH, *inner, _REACH]), 2))
+        flat = np.roots(np.polyder(coefficients))
+        marks = np.unique(np.round(flat[np.abs(flat.imag) < 1e-6].real, 6))
+        between = np.concatenate([[-_REACH], (marks[1:] + marks[:-1]) / 2, [_REACH]])
+        rising = np.polyval(np.polyder(coefficients), between) > 0
+        places = marks[rising[1:] != rising[:-1]]  # at the others p goes on as it went
+        turns = [flat.real[np.argmin(np.abs(flat - place))] for place in places]
+        return cls(coefficients, np.lib.stride_tricks.sliding_window_view(np.array([-_REACH, *turns, _REACH]), 2))
 
     @property
     def count(self) -> int:
@@ -138,8 +142,8 @@ class _Branches:
     def roots(self, levels: Array) -> tuple[Array, Array, Array]:
         """For levels (k * branches, n), each row for its branch: the root, log |p'| there, and whether there is one.
 
-        By bisection. Near a turning point the level is known to rounding only: one that misses it by no more than that
-        has its root there, and |p'| is at least the root of that rounding.
+        By bisection, then Newton's steps within the bracket. Near a turning point the level is known to rounding only:
+        one that misses it by no more than that has its root there, and |p'| is at least the root of that rounding.
         """
         repeats = len(levels) // self.count
         low, high = (jnp.asarray(np.tile(end, repeats), levels.dtype)[:, None] for end in self.ends.T)
@@ -159,9 +163,13 @@ class _Branches:
         reached = (levels >= jnp.minimum(at_low, at_high) - 16 * rounding) & (
             levels <= jnp.maximum(at_low, at_high) + 16 * rounding
         )
-        root = (left + right) / 2
-        slope = jnp.maximum(jnp.abs(jnp.polyval(jnp.polyder(coefficients), root)), rounding**0.5)
-        return root, jnp.log(slope), reached
+        root, derivative = (left + right) / 2, jnp.polyder(coefficients)
+        for _ in range(_NEWTON_STEPS):
+            slope = jnp.polyval(derivative, root)
+            safe = jnp.where(jnp.abs(slope) > rounding**0.5, slope, jnp.inf)
+            root = jnp.clip(root - (jnp.polyval(coefficients, root) - levels) / safe, left, right)
+        steepness = jnp.maximum(jnp.abs(jnp.polyval(derivative, root)), rounding**0.5)
+        return root, jnp.log(steepness), reached
 
 
 def quadrants(sign: Array | float, first: Array, second: Array, covariance: Array) -> tuple[Array, Array]:
