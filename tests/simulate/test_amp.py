@@ -292,7 +292,8 @@ def test_bad_values_are_refused_by_name(words, name):
 
 
 @pytest.mark.parametrize(
-    ("text", "axis", "size"), [("He4(h1) + sign(h1*h2*h3)", 0, 1), ("h2**3 - 2*sign(h1*h2*h3)", 1, -2)]
+    ("text", "axis", "size"),
+    [("He4(h1) + sign(h1*h2*h3)", 0, 1), ("h2**3 - 2*sign(h1*h2*h3)", 1, -2), ("h3 + sign(h1*h2*h3)", 2, 1)],
 )
 def test_a_polynomial_and_a_parity_in_closed_form(text, axis, size):
     """g_out is the gradient of log Z, Z a sum over the roots of the label, by plain quadrature."""
@@ -314,7 +315,7 @@ def test_a_polynomial_and_a_parity_in_closed_form(text, axis, size):
             total += 5 * weights @ (density * ndtr(sign * (b + slant * (z - a)) / left))
         return total
 
-    powers = {0: [1, 0, -6, 0, 3], 1: [1, 0, 0, 0]}[axis]
+    powers = {0: [1, 0, -6, 0, 3], 1: [1, 0, 0, 0], 2: [1, 0]}[axis]
 
     def log_partition(y, omega):
         total = 0.0

@@ -128,7 +128,8 @@ class _Branches:
         coefficients = np.array(ascending[::-1])
         flat = np.roots(np.polyder(coefficients))
         marks = np.unique(np.round(flat[np.abs(flat.imag) < 1e-6].real, 6))
-        between = np.concatenate([[-_REACH], (marks[1:] + marks[:-1]) / 2, [_REACH]])
+        edges = np.array([-_REACH, *marks, _REACH])
+        between = (edges[1:] + edges[:-1]) / 2
         rising = np.polyval(np.polyder(coefficients), between) > 0
         places = marks[rising[1:] != rising[:-1]]  # at the others p goes on as it went
         turns = [flat.real[np.argmin(np.abs(flat - place))] for place in places]
