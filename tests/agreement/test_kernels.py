@@ -29,7 +29,7 @@ TEXT = "tanh(h1) + cos(1.5*h1)"
     ids=["spike", "spike not aligned, relu features"],
 )
 def test_risk_and_captured_share(kernel, penalty, inputs):
-    of, learner = target(TEXT, noise=0.04, inputs=inputs), KernelRidge(kernel, penalty / SAMPLES)
+    of, learner = target(TEXT, inputs=inputs), KernelRidge(kernel, penalty / SAMPLES, test_samples=2**11)
     found = simulate(of, learner, dim=DIM, samples=SAMPLES, seeds=10, key=77, progress=False)
     wanted = predict(of, learner, dim=DIM, samples=SAMPLES)
     for name in ("risk", "captured"):
@@ -39,15 +39,15 @@ def test_risk_and_captured_share(kernel, penalty, inputs):
         assert not _within_five_percent(measured, value / 1.2)
 
 
-@pytest.mark.parametrize("text", ["relu(h1)", "h1 + He2(h1)"])
-def test_from_n_of_order_d_only_the_linear_part_is_learned(text):
+def test_from_n_of_order_d_only_the_linear_part_is_learned():
     """Leave-one-out at n = 2d: the risk stays above ||P_{>1} f||^2, by three standard errors, and within 5% of the
-    prediction, whose ridge is the best."""
+    prediction, whose ridge is the best. (At d = 400, by hand, risk, prediction and floor: relu .1530 +- .0006, .1536,
+    .0908; tanh .0926 +- .0013, .0917, .0274; h1 + He2(h1) 2.547 +- .043, 2.563, 2.)"""
     learner, sizes = KernelRidge(test_samples=2**13), {"dim": 200, "samples": 400}
-    risks = simulate(text, learner, seeds=8, key=5, progress=False, **sizes).risk.values[:, 0]
-    floor = kernel_floor(text, Exponential(), 1)
+    risks = simulate("relu(h1)", learner, seeds=8, key=5, progress=False, **sizes).risk.values[:, 0]
+    floor = kernel_floor("relu(h1)", Exponential(), 1)
     assert _stays_above(risks, floor)
-    assert _within_five_percent(risks.mean(), float(predict(text, learner, **sizes).risk[0]))
+    assert _within_five_percent(risks.mean(), float(predict("relu(h1)", learner, **sizes).risk[0]))
 
 
 def test_from_n_beyond_d_squared_more_is_learned():

@@ -16,9 +16,6 @@ def relu_features(left, right):
     return norms / left.shape[1] * (np.sin(angle) + (np.pi - angle) * np.cos(angle)) / (2 * np.pi)
 
 
-KERNELS = {"exponential": exponential, "arc-cosine-1": relu_features}
-
-
 def coefficients(kernel, inputs, labels, ridge):
     """(K + n lambda)^{-1} y."""
     matrix = kernel(inputs, inputs)
