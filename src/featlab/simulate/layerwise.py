@@ -30,7 +30,7 @@ from featlab.simulate.losses import downhill
 from featlab.simulate.networks import Network, draw_biases, moved, rescale
 from featlab.simulate.problem import Algorithm, Problem, label_noise, labels
 from featlab.simulate.random import fold, named, normal
-from featlab.simulate.readout import Samples, fresh_fields
+from featlab.simulate.readout import Drawn, fresh_fields
 from featlab.simulate.ridge import Fit, Rows, chunk_sum, fit_primal, moments, path_primal, shifted, within_reach
 
 
@@ -145,10 +145,13 @@ def start_upper(problem: Problem, key: Array) -> Upper:
     biases = jnp.tile(draw_biases(named(key, "second biases"), replace(problem, student=second)), 2)
     last = normal(named(key, "last layer"), (half,), dtype)
     double = (part.astype(jnp.float64) for part in (biases, jnp.concatenate([last, -last])))
-    return Upper(first_biases, jnp.zeros((2 * half, student.width), jnp.float64), *double)
+    # Hidden from the compiler: on CPUs it (JAX 0.10) fuses a product with a constant matrix into a kernel that now and
+    # then reads other memory.
+    zeros = lax.optimization_barrier(jnp.zeros((2 * half, student.width), jnp.float64))
+    return Upper(first_biases, zeros, *double)
 
 
-def train_second(problem: Problem, upper: Upper, samples: Samples) -> Upper:
+def train_second(problem: Problem, upper: Upper, samples: Drawn) -> Upper:
     """V after T2 (preconditioned) gradient steps on these samples."""
     learner, rows = problem.learner, _first_rows(problem, upper, samples)
     solve = _preconditioner(learner, rows) if learner.preconditioned else lambda gradient: gradient
@@ -249,13 +252,13 @@ def _first_features(problem: Problem, upper: Upper, fields: Array) -> Array:
     return values.astype(jnp.float64) / problem.student.width**0.5
 
 
-def _first_rows(problem: Problem, upper: Upper, samples: Samples) -> Rows:
+def _first_rows(problem: Problem, upper: Upper, samples: Drawn) -> Rows:
     visit = partial(_labelled, problem, samples, partial(_first_features, problem, upper))
     return Rows(visit, samples.chunks, samples.total)
 
 
 def _labelled(
-    problem: Problem, samples: Samples, function: Callable[[Array], Array], index: Array
+    problem: Problem, samples: Drawn, function: Callable[[Array], Array], index: Array
 ) -> tuple[Array, Array]:
     """Features (size, p) and labels (size,) of a chunk, zero beyond the last sample."""
     _, fields, outcome = samples.visit(index)

@@ -50,7 +50,20 @@ class Info(NamedTuple):
 class Samples(NamedTuple):
     """`visit(index)` gives fields (size, p) and labels (size,); beyond the last of `total` they mean nothing."""
 
-    visit: Callable[[Array], tuple[Array, ...]]
+    visit: Callable[[Array], tuple[Array, Array]]
+    size: int
+    total: int
+
+    @property
+    def chunks(self) -> int:
+        """The number of chunks."""
+        return -(-self.total // self.size)
+
+
+class Drawn(NamedTuple):
+    """As `Samples`, with the target's fields (size, r) in front."""
+
+    visit: Callable[[Array], tuple[Array, Array, Array]]
     size: int
     total: int
 
@@ -98,8 +111,8 @@ def fresh_samples(problem: Problem, network: Network, key: Array, count: int, ad
     return Samples(lambda index: drawn.visit(index)[1:], drawn.size, count)
 
 
-def fresh_fields(problem: Problem, weights: Array, key: Array, count: int, additive_noise: bool = True) -> Samples:
-    """The same with the target's fields (size, r) before them: `visit` gives three arrays."""
+def fresh_fields(problem: Problem, weights: Array, key: Array, count: int, additive_noise: bool = True) -> Drawn:
+    """The same with the target's fields before them."""
     design = problem.design
     root = _root(design.known, seen_weights(design, weights))
     size = chunk_size(count, sum(root.shape))
@@ -112,7 +125,7 @@ def fresh_fields(problem: Problem, weights: Array, key: Array, count: int, addit
         target_fields = label_fields(design, coordinates[:, : design.known])[:, : problem.target.rank]
         return target_fields, product(coordinates, root.T), labels(problem, target_fields, noise)
 
-    return Samples(visit, size, count)
+    return Drawn(visit, size, count)
 
 
 def kept_samples(problem: Problem, state: Any) -> Samples:
