@@ -104,8 +104,9 @@ def _corrected(second: Array, q: Array, remainder: Array) -> tuple[Array, Array]
         return lower_factor(remainder)
     if second.shape[1] > _MANY:
         # After many questions, new blocks lie in the span of the old ones up to 1e-3 or less, and S is no longer small:
-        # then norms have to be measured, or errors grow from block to block.
-        return lower_factor(remainder)
+        # then norms have to be measured, or errors grow from block to block. What is mostly in the span is rounding.
+        mostly_new = jnp.sum(remainder**2, axis=1, keepdims=True) > 1 / 2
+        return lower_factor(jnp.where(mostly_new, remainder, 0))
     missing = jnp.sum(q**2, axis=1) < 1 / 2
     eye = jnp.eye(len(q), dtype=q.dtype)
     gram = eye - product(second, second.T)
