@@ -34,7 +34,7 @@ KEY = root_key(17)
 TREE = target("tree(tanh(3*h1), He2(h1)/2 + He3(h1)/6, 3)")
 SMALL = target("tree(tanh(3*h1), He2(h1)/2 + He3(h1)/6, 2, blocks=2)")
 STUDENT = ThreeLayer(40, 16, "h2+h3", "tanh")
-BOTH = Layerwise("both", 5, 50.0, None, second_steps=5, test_samples=4096)
+BOTH = Layerwise("both", 5, 50.0, None, second_steps=5, readout_ridge=1e-6, test_samples=4096)
 
 
 def problem(learner, student=None):
