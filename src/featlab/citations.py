@@ -171,6 +171,29 @@ _PAPERS = (
         "On principal Hessian directions for data visualization and dimension reduction: another application of "
         "Stein's lemma",
     ),
+    Citation("cho2009", "Cho, Saul", 2009, "Kernel methods for deep learning"),
+    Citation(
+        "jacot2018",
+        "Jacot, Gabriel, Hongler",
+        2018,
+        "Neural tangent kernel: convergence and generalization in neural networks",
+        "1806.07572",
+    ),
+    Citation(
+        "ghorbani2021",
+        "Ghorbani, Mei, Misiakiewicz, Montanari",
+        2021,
+        "Linearized two-layers neural networks in high dimension",
+        "1904.12191",
+    ),
+    Citation(
+        "misiakiewicz2022",
+        "Misiakiewicz",
+        2022,
+        "Spectrum of inner-product kernel matrices in the polynomial regime and multiple descent phenomenon in kernel "
+        "ridge regression",
+        "2204.10425",
+    ),
 )
 
 CITATIONS: dict[str, Citation] = {paper.key: paper for paper in _PAPERS}
