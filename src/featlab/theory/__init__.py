@@ -12,6 +12,8 @@ _PUBLIC = {
     "NoPrediction": "question",
     "Floor": "bounds",
     "unexplained_variance": "bounds",
+    "kernel_floor": "kernels.staircase",
+    "learned_degree": "kernels.staircase",
     "gradient_sizes": "spiked.signal",
     "aligning_exponent": "spiked.signal",
     "one_step_readout": "spiked.protocol",
