@@ -6,10 +6,12 @@ from functools import cache
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import featlab
 from featlab.compare import Agreement, Demonstration, compare, demonstration
 from featlab.compare.demonstration import MAKERS, demonstrate
+from featlab.compare.lines import visible_curves
 from featlab.learners import BayesAmp, OnlineSgd, ReusedBatch
 from featlab.theory import NoPrediction
 
@@ -77,3 +79,20 @@ def test_twenty_percent_wrong_is_rejected(hard: Demonstration) -> None:
         wrong = hard.both.prediction.copy()
         wrong["overlap"] = wrong["overlap"] * factor
         assert compare(wrong, hard.both.simulation, names=["overlap"]).verdict is Agreement.DISAGREES
+
+
+def test_only_what_is_not_zero_is_shown() -> None:
+    """Rows of an estimate that stand for one direction each are called by it; neurons that see several are numbered."""
+    times = np.arange(3.0)
+
+    def labels(values: np.ndarray) -> list[str]:
+        axes = ("time", "neuron", "direction")
+        return [curve.label for curve in visible_curves(xr.DataArray(values, dims=axes, coords={"time": times}))]
+
+    assert labels(np.stack([t * np.eye(2) for t in times])) == ["h1", "h2"]
+    assert labels(np.stack([t * np.array([[1, 1], [0, 1]]) for t in times])) == [
+        "h1, neuron 1",
+        "h2, neuron 1",
+        "h2, neuron 2",
+    ]
+    assert len(labels(np.zeros((3, 2, 2)))) == 4

@@ -7,8 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     import xarray as xr
+
+
+# Anything smaller is 0.000 on the screen.
+_VISIBLE = 5e-4
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,19 @@ def curves(values: xr.DataArray) -> Iterator[Curve]:
     for numbers in itertools.product(*(range(values.sizes[axis]) for axis in others)):
         place = dict(zip(others, numbers, strict=True))
         yield Curve(place, _label(place, values))
+
+
+def visible_curves(theory: xr.DataArray) -> list[Curve]:
+    """The curves that are not zero throughout by theory (all of them, if all are).
+
+    Where row k of an estimate stands for direction k, and nothing else is to be seen, the direction is name enough.
+    """
+    every = list(curves(theory))
+    seen = [curve for curve in every if np.nanmax(np.abs(theory.isel(curve.place).values), initial=0.0) > _VISIBLE]
+    square = {"neuron", "direction"} == every[0].place.keys() and theory.sizes["neuron"] == theory.sizes["direction"]
+    if seen and square and all(curve.place["neuron"] == curve.place["direction"] for curve in seen):
+        return [Curve(curve.place, f"h{curve.place['direction'] + 1}") for curve in seen]
+    return seen or every
 
 
 def _label(place: dict[str, int], values: xr.DataArray) -> str:

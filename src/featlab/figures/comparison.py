@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from featlab.compare import Comparison, Laid, compare
-from featlab.compare.lines import along, curves
+from featlab.compare.lines import along, curves, visible_curves
 from featlab.figures.style import EASY as UNSURE
 from featlab.figures.style import HARD as WRONG
 from featlab.figures.style import INK, SERIES, TEXT_SIZE, TRIVIAL, add_legend, dress, new_figure, time_axis
@@ -79,7 +79,7 @@ def _panel(axes: Axes, laid: Laid, prediction: xr.Dataset, measurement: xr.Datas
     x = _dress_panel(axes, laid.name, axis, measurement, laid.theory, laid.signless)
     whole = abs(prediction[laid.name]) if laid.signless else prediction[laid.name]
     whole = whole.mean("seed") if "seed" in whole.dims else whole
-    drawn = list(itertools.islice(curves(laid.theory), _MOST_CURVES))
+    drawn = visible_curves(laid.theory)[:_MOST_CURVES]
     for number, curve in enumerate(drawn):
         colour, marker = SERIES[number % len(SERIES)], _MARKERS[number // len(SERIES) % len(_MARKERS)]
         name = f", {curve.label}" if len(drawn) > 1 else ""

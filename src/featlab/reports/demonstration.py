@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from featlab.compare.lines import curves
+from featlab.compare.lines import visible_curves
 from featlab.reports.comparison import comparison_record
 
 if TYPE_CHECKING:  # they run simulations, which most explanations do not ask for
     from featlab.compare import Both, Demonstration
-
-_VISIBLE = 5e-4
 
 
 def demonstration_sentences(demonstration: Demonstration) -> list[str]:
@@ -29,13 +27,12 @@ def _overlaps(both: Both) -> Iterator[str]:
     """From where to where each overlap went, as predicted and as measured."""
     laid = both.comparison.quantities["overlap"]
     first, last = laid.theory.isel(time=0), {"time": -1}
-    for curve in curves(laid.theory):
+    for curve in visible_curves(laid.theory):
         begin = float(first.isel(curve.place))
         parts = (laid.theory, laid.simulation, laid.error)
         theory, simulation, error = (float(part.isel({**last, **curve.place})) for part in parts)
-        if max(abs(begin), abs(theory)) > _VISIBLE:
-            measured = f"{simulation:.3f} +- {error:.3f} measured"
-            yield f"overlap {curve.label}: {begin:.3f} at first, then {theory:.3f} predicted, {measured}"
+        measured = f"{simulation:.3f} +- {error:.3f} measured"
+        yield f"overlap {curve.label}: {begin:.3f} at first, then {theory:.3f} predicted, {measured}"
 
 
 def _capital(sentence: str) -> str:
