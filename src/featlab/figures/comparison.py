@@ -31,6 +31,7 @@ _AXES = {"alpha": "samples over dimension, n / d", "dim": "dimension d"}
 _COLOURS = {"agrees": TRIVIAL, "disagrees": WRONG, "cannot tell": UNSURE}
 _MARKERS = ("o", "s", "^", "D")
 _MOST_CURVES = 8
+_LONG_TITLE = 90  # a longer one stands on two lines
 _STEADY = 1e-9
 
 
@@ -48,7 +49,9 @@ def comparison_figure(prediction: xr.Dataset, measurement: xr.Dataset, compariso
         _panel(axes, laid, prediction, measurement)
     target, dim = measurement.attrs.get("target", "target"), measurement.attrs.get("dim")
     where = f", d = {dim:,}" if dim is not None else ""
-    figure.suptitle(f"{target}{where}: {_verdict(found)}", color=_COLOURS[found.verdict], fontsize=TEXT_SIZE + 1.5)
+    title, verdict = f"{target}{where}:", _verdict(found)
+    between = " " if len(shown) > 1 and len(title) + len(verdict) < _LONG_TITLE else "\n"
+    figure.suptitle(f"{title}{between}{verdict}", color=_COLOURS[found.verdict], fontsize=TEXT_SIZE + 1.5)
     return figure
 
 
