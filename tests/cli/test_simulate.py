@@ -20,6 +20,7 @@ from featlab.cli.app import app
 from featlab.cli.learner_options import build_learner, build_student, other_fields, step
 from featlab.cli.simulate import SIMULATE_EPILOG
 from featlab.learners import Extragradient, GiantSteps, Readout, ReusedBatch, StepLaw, TwoLayer
+from featlab.learners.words import LEARNERS
 
 # One small run, compiled once for all tests of this file.
 SMALL = ["tanh(h1)", "--learner", "online-sgd", "--dim", "30", "--step-size", "0.5/d", "--seeds", "3"]
@@ -174,6 +175,12 @@ def test_every_field_of_a_two_layer_student_is_an_option() -> None:
     options = {name for parameter in get_command(app).commands["simulate"].params for name in parameter.opts}
     for field in fields(TwoLayer):
         assert f"--{field.name.replace('_', '-')}" in options, field.name
+
+
+def test_help_names_every_learner() -> None:
+    option = next(one for one in get_command(app).commands["simulate"].params if "--learner" in one.opts)
+    for name in (*LEARNERS, "random-features"):
+        assert name in re.split(r"[,;.]? (?:or )?|\.$", option.help), name
 
 
 def test_fields_without_an_option_are_given_by_name() -> None:

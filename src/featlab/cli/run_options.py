@@ -56,8 +56,9 @@ def ask(
         str,
         typer.Option(
             metavar="NAME",
-            help="online-sgd, extragradient, giant-steps, reused-batch, random-features, bayes-amp, or another of "
-            "`featlab.learners.words.LEARNERS`.",
+            help="online-sgd, extragradient, giant-steps, reused-batch, random-features, bayes-amp; preprocessed-step, "
+            "kernel-ridge, spherical-flow, normalised-flow, tied-flow, layerwise, langevin; inverse-regression, "
+            "average-variance, principal-hessian or spectral-estimator.",
         ),
     ],
     dim: Annotated[str, typer.Option(metavar="D", help="Dimension of the inputs, such as 1e6.")],
