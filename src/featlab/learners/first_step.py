@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from featlab.errors import InvalidParameter
-from featlab.learners.checks import one_of, positive_integer, positive_number
-from featlab.learners.readout import LEAVE_ONE_OUT, Readout
+from featlab.learners.checks import positive_integer, positive_number
+from featlab.learners.readout import LEAVE_ONE_OUT, Readout, check_ridge, check_test_samples
 from featlab.learners.steps import StepLaw, check_step
 from featlab.learners.students import TwoLayer
 
@@ -68,12 +68,8 @@ class PreprocessedStep:
         if self.transfer is not None and self.fit_samples is None:
             expected = "to stand beside fit_samples=N, those of the other target"
             raise InvalidParameter("transfer", self.transfer, expected)
-        if isinstance(self.ridge, str):
-            one_of("ridge", self.ridge, (LEAVE_ONE_OUT,))
-        else:
-            positive_number("ridge", self.ridge)
-        if positive_integer("test_samples", self.test_samples) < 2:
-            raise InvalidParameter("test_samples", self.test_samples, "at least 2, to know the error of the risk")
+        check_ridge("ridge", self.ridge)
+        check_test_samples(self.test_samples)
 
     @property
     def data(self) -> str:

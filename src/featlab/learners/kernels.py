@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from featlab.errors import InvalidParameter
-from featlab.learners.checks import one_of, positive_integer, positive_number
 from featlab.learners.kernel_functions import Kernel, kernel_function
-from featlab.learners.readout import LEAVE_ONE_OUT
+from featlab.learners.readout import LEAVE_ONE_OUT, check_ridge, check_test_samples
 
 # The n lambda that leave-one-out chooses among, in units of the mean of k(x, x). Unlike lambda itself, n lambda keeps
 # its size as n grows: it stands beside the part of k(x, x) that n samples cannot resolve.
@@ -42,12 +40,8 @@ class KernelRidge:
 
     def __post_init__(self) -> None:
         kernel_function(self.kernel)
-        if isinstance(self.ridge, str):
-            one_of("ridge", self.ridge, (LEAVE_ONE_OUT,))
-        else:
-            positive_number("ridge", self.ridge)
-        if positive_integer("test_samples", self.test_samples) < 2:
-            raise InvalidParameter("test_samples", self.test_samples, "at least 2, to know the error of the risk")
+        check_ridge("ridge", self.ridge)
+        check_test_samples(self.test_samples)
 
     @property
     def function(self) -> Kernel:

@@ -9,7 +9,7 @@ from typing import ClassVar
 from featlab.errors import InvalidParameter
 from featlab.gaussian.activations import Activation, activation
 from featlab.learners.checks import finite_number, one_of, positive_integer, positive_number
-from featlab.learners.readout import LEAVE_ONE_OUT
+from featlab.learners.readout import LEAVE_ONE_OUT, check_ridge, check_test_samples
 from featlab.learners.reuse import ReusedBatch
 from featlab.learners.steps import StepLaw, check_step
 from featlab.learners.students import BIASES, TwoLayer
@@ -124,19 +124,14 @@ class Layerwise:
         positive_integer("second_steps", self.second_steps)
         positive_number("second_step", self.second_step)
         for name in ("second_ridge", "readout_ridge"):
-            value = getattr(self, name)
-            if isinstance(value, str):
-                one_of(name, value, (LEAVE_ONE_OUT,))
-            else:
-                positive_number(name, value)
+            check_ridge(name, getattr(self, name))
         if not isinstance(self.preconditioned, bool):
             raise InvalidParameter("preconditioned", self.preconditioned, "True or False")
         for name in ("second_samples", "readout_samples"):
             value = getattr(self, name)
             if value is not None and positive_integer(name, value) < 2:
                 raise InvalidParameter(name, value, "at least 2, so that one can be left out")
-        if positive_integer("test_samples", self.test_samples) < 2:
-            raise InvalidParameter("test_samples", self.test_samples, "at least 2, to know the error of the risk")
+        check_test_samples(self.test_samples)
 
     @property
     def clock(self) -> str:

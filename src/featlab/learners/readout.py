@@ -23,6 +23,21 @@ DATA = ("fresh", "same")
 # The ridges that leave-one-out chooses among, in units of the mean squared norm of a sample's features.
 LEAVE_ONE_OUT_GRID = tuple(10.0 ** (k / 2) for k in range(-18, 5))
 
+
+def check_ridge(name: str, ridge: object) -> None:
+    """Refuse what is neither a number above zero nor "leave-one-out"."""
+    if isinstance(ridge, str):
+        one_of(name, ridge, (LEAVE_ONE_OUT,))
+    else:
+        positive_number(name, ridge)
+
+
+def check_test_samples(count: object) -> None:
+    """Refuse fewer than two test samples."""
+    if positive_integer("test_samples", count) < 2:
+        raise InvalidParameter("test_samples", count, "at least 2, to know the error of the risk")
+
+
 First = OnlineSgd | Extragradient | GiantSteps | ReusedBatch | SphericalFlow | NormalisedFlow
 # Those that keep the batch that they have seen.
 _KEEPERS = (ReusedBatch, SphericalFlow, NormalisedFlow)
@@ -66,17 +81,13 @@ class Readout:
             raise InvalidParameter("first", self.first, expected)
         one_of("data", self.data, DATA)
         self._check_samples()
-        if isinstance(self.ridge, str):
-            one_of("ridge", self.ridge, (LEAVE_ONE_OUT,))
-        else:
-            positive_number("ridge", self.ridge)
+        check_ridge("ridge", self.ridge)
         if isinstance(self.biases, Real):
             finite_number("biases", self.biases)
         elif self.biases is not None:
             one_of("biases", self.biases, BIASES)
         positive_number("bias_scale", self.bias_scale)
-        if positive_integer("test_samples", self.test_samples) < 2:
-            raise InvalidParameter("test_samples", self.test_samples, "at least 2, to know the error of the risk")
+        check_test_samples(self.test_samples)
 
     @property
     def clock(self) -> str:

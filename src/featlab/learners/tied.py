@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from featlab.errors import InvalidParameter
 from featlab.learners.checks import finite_number, one_of, positive_integer, positive_number
-from featlab.learners.readout import LEAVE_ONE_OUT
+from featlab.learners.readout import LEAVE_ONE_OUT, check_ridge
 
 TIED_STARTS = ("sphere", "guided")
 _ROUNDING = 1e-9
@@ -125,10 +125,7 @@ class TiedFlow:
             raise InvalidParameter(name, value, f"a multiple of {unit}")
 
     def _check_tuning(self) -> None:
-        if isinstance(self.tuning_ridge, str):
-            one_of("tuning_ridge", self.tuning_ridge, (LEAVE_ONE_OUT,))
-        else:
-            positive_number("tuning_ridge", self.tuning_ridge)
+        check_ridge("tuning_ridge", self.tuning_ridge)
         if self.tuning_width is not None:
             positive_integer("tuning_width", self.tuning_width)
         if self.tuning_samples is None:

@@ -1,0 +1,70 @@
+"""Batch reuse through the door of predictions: what is answered, what is an outcome, what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import featlab
+from featlab.errors import InvalidParameter
+from featlab.learners import OnlineSgd, ReusedBatch, StepLaw, TwoLayer
+from featlab.theory.question import NoPrediction, Question, Start
+from featlab.theory.reuse.predictor import predict_reuse
+
+
+def question(target="He3(h1)", learner=None, **changes):
+    asked = Question(
+        featlab.target(target) if isinstance(target, str) else target,
+        learner or ReusedBatch(2, 0.2),
+        TwoLayer(),
+        dim=1000,
+        samples=3000,
+        steps=np.arange(3),
+    )
+    return replace(asked, **changes)
+
+
+def start(width=1, rank=1):
+    return Start(np.zeros((width, rank)), np.eye(width), np.ones(width), np.zeros(width))
+
+
+def test_prediction_of_a_question():
+    answer = predict_reuse(question(), start())
+    assert answer.outcome == "ok"
+    assert answer.values["overlap"].shape == answer.errors["overlap"].shape == (3, 1, 1)
+    assert answer.values["gram"].shape == (3, 1, 1)
+    assert answer.values["risk"] == pytest.approx([6.5, 6.42833, 6.39963], abs=1e-4)  # E[y^2] + E[relu^2] at first
+    assert answer.values["overlap"][2, 0, 0] == pytest.approx(-0.01782, abs=1e-5)
+    assert "n/d = 3" in answer.words
+    by_law = predict_reuse(question(learner=ReusedBatch(2, StepLaw(0.2 * 1000**0.5, 0.5))), start())
+    assert by_law.values["overlap"] == pytest.approx(answer.values["overlap"], abs=1e-12)
+    again = predict_reuse(question(learner=ReusedBatch(1000, 0.2), steps=np.array([2])), start())
+    assert again.values["overlap"][0] == pytest.approx(answer.values["overlap"][2], abs=1e-12)
+
+
+def test_the_same_question_has_the_same_answer():
+    asked = question("tanh(h1+He3(h2))", ReusedBatch(2, 0.6))
+    one, two = (predict_reuse(asked, start(rank=2)).values["overlap"] for _ in range(2))
+    assert np.array_equal(one, two)
+
+
+def test_divergence_is_an_outcome():
+    student = TwoLayer(activation="square")
+    answer = predict_reuse(question(learner=ReusedBatch(5, 3.0), student=student, steps=np.arange(6)), start())
+    assert answer.outcome == "diverged"
+    assert "step_size" in answer.remedy
+    assert np.all(np.isfinite(answer.values["overlap"][:2]))
+    assert np.all(np.isnan(answer.values["overlap"][-1]))
+
+
+def test_what_is_not_known_is_refused():
+    with pytest.raises(InvalidParameter, match="samples"):
+        predict_reuse(question(samples=None), start())
+    with pytest.raises(NoPrediction, match="isotropic"):
+        predict_reuse(question(featlab.target("h1", inputs=featlab.Spiked(1.0, 0.5))), start())
+    with pytest.raises(NoPrediction, match="steps_per_batch"):
+        predict_reuse(question(learner=ReusedBatch(10, 0.1), steps=np.arange(11)), start(width=64))
+    with pytest.raises(NoPrediction, match="OnlineSgd"):
+        predict_reuse(question(learner=OnlineSgd(0.1)), start())
