@@ -71,6 +71,8 @@ def _once(learner: Any, samples: int | None, times: Sequence[float] | None) -> S
     if isinstance(learner, Readout):
         if samples is not None:
             raise InvalidParameter("samples", samples, "None: RandomFeatures states its own number of samples")
+    elif samples is None:
+        raise InvalidParameter("samples", None, "a number of samples to learn from")
     else:
         positive_integer("samples", samples)
     if times is not None and _step_numbers(times, 1.0) != (0,):

@@ -118,7 +118,9 @@ def checked_student(learner: Any, student: Any, target: Target) -> Any:
     first = learner.first if isinstance(learner, Readout) else learner
     laws = GAUSSIAN if first is None else ENTRIES[type(first)].inputs
     if not isinstance(target.inputs, laws):
-        expected = f"{' or '.join(law.__name__ for law in laws)} for {name}; see inputs= of featlab.target"
+        kinds = " or ".join(law.__name__ for law in laws)
+        where = "inputs= of featlab.target, or --hypercube and --spike on a command line"
+        expected = f"{kinds} for {name}; they are said by {where}"
         raise InvalidParameter("inputs", target.inputs, expected)
     check = None if first is None else ENTRIES[type(first)].check
     if check is not None:
