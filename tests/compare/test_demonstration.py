@@ -30,7 +30,7 @@ def analysed(text: str, noise: float = 0.0) -> featlab.Analysis:
         ("h1 + 10*He2(h1)", 0.0, BayesAmp, "Message passing on n = d samples"),
         ("He3(h1)", 0.0, BayesAmp, "Message passing on n = d samples"),
         ("sign(h1*h2)", 0.0, BayesAmp, "Message passing on n = 7.4 d samples"),
-        ("cos(2*h1)", 0.0, BayesAmp, "Message passing on n = "),
+        ("h1*tanh(h1)", 0.0, BayesAmp, "Message passing on n = "),
         # Message passing would do, but needs 150 d samples to show it.
         ("cos(3*h1)", 0.0, ReusedBatch, "Batch reuse: 6 steps of a neuron on one batch of n = 4 d samples"),
         ("He4(h1) + sign(h1*h2*h3)", 0.0, BayesAmp, "Message passing on n = 7.4 d samples, from an overlap of 0.3"),

@@ -50,8 +50,8 @@ _AMP = {
     3: (0.3, 1000, 8, (0, 1, 2, 4, 7, 10)),
 }
 _AMP_RATIO = 3.0
-# More samples than this, by rank, take more than ten seconds on two cores.
-_AMP_MOST_SAMPLES = {1: 14_000, 2: 8_000, 3: 8_000}
+# More samples than this take more than ten seconds on two cores.
+_AMP_MOST_SAMPLES = 8_000
 _REUSE_RATIO, _REUSE_STEPS, _REUSE_MOST_RANK = 4, 6, 3
 
 
@@ -149,7 +149,7 @@ def _message_passing(analysis: Analysis) -> Recipe | None:
     largest = max((stage.alpha or 0.0 for stage in analysis.grand_staircase), default=0.0)
     ratio = round(max(1.0, _AMP_RATIO * largest), 3)
     overlap, dim, seeds, looks = _AMP[target.rank]
-    if ratio * dim > _AMP_MOST_SAMPLES[target.rank]:
+    if ratio * dim > _AMP_MOST_SAMPLES:
         return None
     learner = BayesAmp(looks[-1], damping=0.0, start="informed", start_overlap=overlap)
     multiple = "d" if ratio == 1 else f"{ratio:.2g} d"
