@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 import sys
@@ -26,6 +27,7 @@ def _machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(),
         "host": platform.node(),
+        "cores": os.cpu_count(),
         "packages": {"featlab": featlab.__version__, **_installed(_PACKAGES)},
         "git": _git_state(),
     }

@@ -1,0 +1,195 @@
+"""The tests that verdicts are made of: agreement, exponents, orders, contrasts, bounds, identities.
+
+Each takes its numbers and returns a `Check` with its negative control. The level is 1%, shared among the points of a
+check (Bonferroni), as in `featlab.compare`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.stats
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from featlab.compare import Agreement, Comparison, FiniteSize, Trend, compare
+from featlab.compare.agreement import LEVEL, WRONG_BY
+from featlab.exhibits.verdict import Check, Outcome
+from featlab.gaussian.powerlaw import fit_power_law, local_slopes
+
+_OUTCOMES = {
+    Agreement.AGREES: Outcome.HOLDS,
+    Agreement.DISAGREES: Outcome.FAILS,
+    Agreement.CANNOT_TELL: Outcome.CANNOT_TELL,
+}
+
+
+def agrees(statement: str, prediction: xr.Dataset, measurement: xr.Dataset, **options: Any) -> Check:
+    """Theory and simulation agree, by `featlab.compare`; `options` are its options."""
+    return from_comparison(statement, compare(prediction, measurement, **options))
+
+
+def from_comparison(statement: str, found: Comparison) -> Check:
+    """A comparison as a check. Its control is built in: the same prediction made 20% larger, or smaller, is refused."""
+    detail = f"{found.reason} Allowance: {found.allowance}."
+    control = f"the same prediction {WRONG_BY:.0%} larger, and {WRONG_BY:.0%} smaller"
+    return Check(statement, _OUTCOMES[found.verdict], detail, control, found.resolution <= WRONG_BY)
+
+
+def from_trend(statement: str, trend: Trend) -> Check:
+    """An extrapolation in the dimension as a check; a limit that is 20% off must lie outside of its interval."""
+    low, high = trend.interval
+    refused = all(not low <= trend.predicted * (1 + sign * WRONG_BY) <= high for sign in (1, -1))
+    control = f"limits {WRONG_BY:.0%} larger and smaller"
+    return Check(statement, _OUTCOMES[trend.verdict], trend.reason, control, refused)
+
+
+def close(
+    statement: str, samples: ArrayLike, predicted: ArrayLike, *, allowance: float | FiniteSize = 0.0, dim: int = 0
+) -> Check:
+    """Means over seeds are the predicted numbers, up to their standard errors and a stated allowance.
+
+    Args:
+        samples: seeds along the first axis, at least two; the numbers of one seed along the others.
+        predicted: the numbers; the control multiplies them by 1.2 and .8.
+        allowance: as in `featlab.compare`: a fraction of the largest predicted number, or a law in `dim`.
+    """
+    values = np.asarray(samples, np.float64)
+    values = values.reshape(len(values), -1)
+    expected = np.broadcast_to(np.asarray(predicted, np.float64).ravel(), values.shape[1:])
+    measurement = xr.Dataset({"value": (("seed", "point"), values)}, attrs={"dim": dim, "dtype": "float64"})
+    prediction = xr.Dataset({"value": (("point",), expected)})
+    return agrees(statement, prediction, measurement, names=["value"], allowance=allowance)
+
+
+def exponent(
+    statement: str,
+    x: ArrayLike,
+    y: ArrayLike,
+    errors: ArrayLike | None,
+    claimed: float,
+    *,
+    wrong: float,
+    with_log: bool = False,
+) -> Check:
+    """The fitted exponent of y = C x^a (times log x) has the claimed one in its 99% interval, and not the wrong one.
+
+    If it has not: local slopes that come nearer with x say that the claim may hold for larger x; if they do not, it
+    fails.
+    """
+    fit = fit_power_law(x, y, errors, level=1 - LEVEL, with_log=with_log)
+    low, high = fit.exponent_interval
+    detail = f"fitted exponent {fit.exponent:.3f}, between {low:.3f} and {high:.3f} at 99%; claimed {claimed:.3g}."
+    refused = not low <= wrong <= high
+    control = f"the exponent {wrong:.3g}"
+    if low <= claimed <= high:
+        return Check(statement, Outcome.HOLDS, detail, control, refused)
+    slopes = local_slopes(x, y, errors).slope
+    first, last = slopes[0], slopes[-1]
+    detail += f" Local slopes go from {first:.3f} to {last:.3f}."
+    nearer = len(slopes) > 1 and abs(last - claimed) < abs(first - claimed)
+    needs = "larger sizes: the local slope still moves towards the claimed exponent" if nearer else None
+    return Check(statement, Outcome.CONVERGES if nearer else Outcome.FAILS, detail, control, refused, needs=needs)
+
+
+def ordered(statement: str, samples: Mapping[str, ArrayLike]) -> Check:
+    """Means over seeds increase in the order given: each is above the one before it (Welch's test, one-sided).
+
+    It fails if some pair is the other way round beyond doubt. The control is the reversed order.
+    """
+    values = {name: np.asarray(sample, np.float64) for name, sample in samples.items()}
+    level = LEVEL / max(len(values) - 1, 1)
+    chances = [_chance_of_less(low, high) for low, high in pairwise(values.values())]
+    reversed_chances = [_chance_of_less(high, low) for low, high in pairwise(values.values())]
+    means = " < ".join(f"{name} {_mean_words(value)}" for name, value in values.items())
+    worst = max(chances)
+    detail = f"{means}; the least certain step has p = {worst:.1e} (allowed {level:.1e})."
+    outcome = Outcome.HOLDS if worst <= level else Outcome.CANNOT_TELL
+    if min(reversed_chances) <= level:
+        outcome = Outcome.FAILS
+    return Check(statement, outcome, detail, "the reversed order", max(reversed_chances) > level)
+
+
+def contrast(statement: str, recovered: ArrayLike, control: ArrayLike, *, name: str, control_name: str) -> Check:
+    """One recovers in most runs and the other in few: at 99%, its share is above one half and the other's below.
+
+    Args:
+        recovered: for each seed, whether the claimed learner succeeded.
+        control: for each seed, whether the control did.
+    """
+    shares = {name: np.asarray(recovered, bool).ravel(), control_name: np.asarray(control, bool).ravel()}
+    intervals = {who: _share_interval(runs) for who, runs in shares.items()}
+    detail = (
+        "; ".join(
+            f"{who} recovered in {runs.sum()} of {runs.size} runs (share between {low:.2f} and {high:.2f} at 99%)"
+            for (who, runs), (low, high) in zip(shares.items(), intervals.values(), strict=True)
+        )
+        + "."
+    )
+    (low, high), (_, control_high) = intervals[name], intervals[control_name]
+    outcome = Outcome.HOLDS if low > 0.5 else Outcome.FAILS if high < 0.5 else Outcome.CANNOT_TELL
+    return Check(statement, outcome, detail, f"{control_name} must not recover", control_high < 0.5)
+
+
+def above(statement: str, samples: ArrayLike, bound: ArrayLike, *, control: str, control_samples: ArrayLike) -> Check:
+    """Means over seeds are nowhere below the bound beyond their errors; the control's are, somewhere.
+
+    Args:
+        samples: seeds along the first axis.
+        bound: one number, or one for each of a seed's numbers.
+        control: in words, what must go below the bound.
+        control_samples: its numbers, seeds along the first axis.
+    """
+    margins = np.asarray(samples, np.float64) - np.asarray(bound, np.float64)
+    below = np.asarray(control_samples, np.float64) - np.asarray(bound, np.float64)
+    chance, other = _least_chance(margins), _least_chance(below)
+    worst = float(np.min(np.mean(margins, axis=0)))
+    detail = f"lowest mean margin {worst:.3g}; chance of being below by luck p = {chance:.1e} (allowed {LEVEL:.0e})."
+    outcome = Outcome.FAILS if chance < LEVEL else Outcome.HOLDS
+    return Check(statement, outcome, detail, control, other < LEVEL)
+
+
+def identity(statement: str, difference: float, tolerance: float, *, control: str, control_difference: float) -> Check:
+    """Two ways to one number differ by no more than the tolerance; the control differs by more."""
+    detail = f"difference {abs(difference):.2g}, tolerance {tolerance:.2g}; control {abs(control_difference):.2g}."
+    outcome = Outcome.HOLDS if abs(difference) <= tolerance else Outcome.FAILS
+    return Check(statement, outcome, detail, control, abs(control_difference) > tolerance)
+
+
+def _chance_of_less(low: np.ndarray, high: np.ndarray) -> float:
+    """The p-value of the hypothesis that the mean of `high` is not above that of `low`."""
+    if np.ptp(low) == 0 and np.ptp(high) == 0:
+        return 0.0 if low[0] < high[0] else 1.0
+    return float(scipy.stats.ttest_ind(high, low, equal_var=False, alternative="greater").pvalue)
+
+
+def _least_chance(margins: np.ndarray) -> float:
+    """The smallest p-value, times the number of points, of the hypothesis that a mean is not below zero."""
+    flat = margins.reshape(len(margins), -1)
+    found = scipy.stats.ttest_1samp(flat, 0.0, alternative="less").pvalue
+    return float(min(1.0, np.min(found) * flat.shape[1]))
+
+
+def _share_interval(runs: np.ndarray) -> tuple[float, float]:
+    """Clopper and Pearson's interval of a share, at 99%."""
+    found = scipy.stats.binomtest(int(runs.sum()), runs.size).proportion_ci(1 - LEVEL, method="exact")
+    return float(found.low), float(found.high)
+
+
+def _mean_words(values: np.ndarray) -> str:
+    error = f" ({np.std(values, ddof=1) / np.sqrt(values.size):.2g})" if values.size > 1 else ""
+    return f"{np.mean(values):.4g}{error}"
+
+
+def standard_error(samples: ArrayLike, axis: int = 0) -> np.ndarray:
+    """Of the mean over seeds."""
+    values = np.asarray(samples, np.float64)
+    return np.std(values, axis=axis, ddof=1) / np.sqrt(values.shape[axis])
+
+
+def mean_and_error(samples: Sequence[float] | np.ndarray) -> tuple[float, float]:
+    """Mean over seeds and its standard error."""
+    return float(np.mean(samples)), float(standard_error(samples))

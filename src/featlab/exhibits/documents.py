@@ -1,0 +1,45 @@
+"""The documents whose claims are put to the test: talks, a poster and reading notes, each with the papers behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document: its key, its title, and in a sentence what it is about."""
+
+    key: str
+    title: str
+    about: str
+
+
+_ALL = (
+    Document(
+        "structured-data",
+        "Feature learning on structured data",
+        "A talk: kernels against networks after one gradient step, inputs with a spike, normalised flows, Langevin "
+        "dynamics on parities.",
+    ),
+    Document(
+        "giant-steps",
+        "Learning one giant step at a time",
+        "A talk: what one or several large gradient steps find, and what the second layer then explains.",
+    ),
+    Document(
+        "tied-network",
+        "Single-index models with shallow networks",
+        "A poster: gradient flow of a network whose neurons share one direction.",
+    ),
+    Document(
+        "multi-index",
+        "Multi-index models: easy, hard, and by which algorithm",
+        "A talk: message passing, one-pass and reused-batch gradient descent, spectra of features, depth.",
+    ),
+    Document(
+        "first-step",
+        "The first gradient step",
+        "Reading notes: representations learned by one step, its rank-one gradient, ridge on trained features.",
+    ),
+)
+DOCUMENTS = {document.key: document for document in _ALL}

@@ -1,0 +1,120 @@
+"""What is kept of a run of an exhibit: one JSON file with the verdict, the numbers, the time and where it was made."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from featlab.errors import FeatlabError
+from featlab.exhibits.protocol import Size
+from featlab.exhibits.verdict import Check, Number, Outcome, Verdict, decide
+
+FORMAT = 1
+
+
+class UnreadableReport(FeatlabError):
+    """A report that cannot be read; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """The last run of an exhibit at one size.
+
+    Attributes:
+        exhibit, size: which.
+        checks, numbers, remarks: what was found.
+        seconds: processor or device time of its runs, summed, and of prediction and verdict.
+        runs: how many runs its studies have.
+        machines: where they were made: device, platform, versions, as studies keep them.
+        made: when the verdict was computed, in ISO 8601.
+        pictures: format ("svg", "png", "gif") -> file name beside the report.
+    """
+
+    exhibit: str
+    size: Size
+    checks: Sequence[Check]
+    numbers: Sequence[Number]
+    remarks: Sequence[str]
+    seconds: float
+    runs: int
+    machines: Sequence[dict[str, Any]]
+    made: str
+    pictures: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Computed from the checks."""
+        return decide(self.checks)
+
+    @property
+    def command(self) -> str:
+        """What remakes it."""
+        return f"featlab exhibit run {self.exhibit} --size {self.size}"
+
+
+def report_path(results: Path, exhibit: str, size: Size) -> Path:
+    """Where the report of an exhibit at a size is kept."""
+    return results / size / exhibit / "report.json"
+
+
+def write_report(results: Path, report: Report) -> Path:
+    """Write it whole or not at all."""
+    path = report_path(results, report.exhibit, report.size)
+    record = {"format": FORMAT, "verdict": report.verdict, **asdict(report)}
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(_plain(record), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    os.replace(partial, path)
+    return path
+
+
+def read_report(results: Path, exhibit: str, size: Size) -> Report | None:
+    """The report of the last run, None if there is none."""
+    path = report_path(results, exhibit, size)
+    if not path.exists():
+        return None
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        if record["format"] != FORMAT:
+            raise UnreadableReport(f"{path}: written in format {record['format']}, this featlab reads {FORMAT}")
+        return Report(
+            exhibit=record["exhibit"],
+            size=Size(record["size"]),
+            checks=[Check(**{**check, "outcome": Outcome(check["outcome"])}) for check in record["checks"]],
+            numbers=[Number(**number) for number in record["numbers"]],
+            remarks=record["remarks"],
+            seconds=record["seconds"],
+            runs=record["runs"],
+            machines=record["machines"],
+            made=record["made"],
+            pictures=record["pictures"],
+        )
+    except (KeyError, TypeError, ValueError) as fault:
+        raise UnreadableReport(f"{path}: not a report ({fault}); run the exhibit again to remake it") from fault
+
+
+def last_report(results: Path, exhibit: str) -> Report | None:
+    """The newest report of an exhibit, whatever its size."""
+    found = [report for size in Size if (report := read_report(results, exhibit, size)) is not None]
+    return max(found, key=lambda report: report.made, default=None)
+
+
+def _plain(value: Any) -> Any:
+    """JSON knows no NaN and no infinity: a number that is none is null."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, dict):
+        return {str(name): _plain(entry) for name, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, bool | int | str) or value is None:
+        return value
+    raise TypeError(f"a report holds plain values, not {type(value).__name__}: {value!r}")

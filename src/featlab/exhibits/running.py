@@ -1,0 +1,146 @@
+"""Running an exhibit: its studies through `featlab.study`, then prediction, verdict and pictures from their results."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from featlab.exhibits.protocol import Exhibit, Part, Size
+from featlab.exhibits.report import Report, report_path, write_report
+from featlab.runners import find_runner
+from featlab.study.dataset import open as open_study
+from featlab.study.dataset import provenance
+from featlab.study.drive import Acknowledged, Progress, run
+from featlab.study.engines.protocol import Engine
+from featlab.study.faults import EngineFault
+from featlab.study.identity import runs_of
+
+# Of a machine, what tells whether numbers may differ: not its name.
+_MACHINE = ("device", "cores", "python", "packages", "git")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where one study of an exhibit keeps its results, and how it is run."""
+
+    name: str
+    part: Part
+    store: Path
+
+
+def places(exhibit: Exhibit, size: Size, results: Path) -> list[Place]:
+    """The studies of an exhibit at a size, each with its store."""
+    directory = report_path(results, exhibit.id, size).parent
+    return [Place(name, part, directory / f"{name}.sqlite") for name, part in exhibit.studies(size).items()]
+
+
+def run_exhibit(
+    exhibit: Exhibit,
+    size: Size,
+    results: Path,
+    *,
+    engine: Engine | None = None,
+    retry_failed: bool = False,
+    wait: bool = False,
+    on_start: Callable[[str, Progress], None] | None = None,
+    on_acknowledged: Acknowledged | None = None,
+) -> Report:
+    """Run what is missing of an exhibit, judge it, and write its report and pictures into `results`.
+
+    Called again after any interruption it goes on where it was.
+
+    Args:
+        engine: who runs the points; this process unless given.
+        retry_failed: also run again the points that failed.
+        wait: if another process is writing to a store, wait for it instead of refusing.
+        on_start: called for each study with its name and what is done already.
+        on_acknowledged: called with records as soon as they are safe on the disk.
+
+    Raises:
+        EngineFault: if points failed; the message says of what.
+    """
+    for place in places(exhibit, size, results):
+        place.store.parent.mkdir(parents=True, exist_ok=True)
+
+        def started(progress: Progress, name: str = place.name) -> None:
+            if on_start is not None:
+                on_start(name, progress)
+
+        progress = run(
+            place.part.study,
+            find_runner(place.part.kind, "."),
+            place.store,
+            engine=engine,
+            retry_failed=retry_failed,
+            wait=wait,
+            on_start=started,
+            on_acknowledged=on_acknowledged,
+        )
+        if progress.failed:
+            raise EngineFault(_failure(exhibit, place, progress))
+    return judge_exhibit(exhibit, size, results)
+
+
+def judge_exhibit(exhibit: Exhibit, size: Size, results: Path) -> Report:
+    """Prediction, verdict and pictures of an exhibit whose studies are complete; written into `results`."""
+    began = time.perf_counter()
+    stores = places(exhibit, size, results)
+    data = {place.name: open_study(place.store) for place in stores}
+    predicted = exhibit.prediction(data)
+    finding = exhibit.verdict(data, predicted)
+    seconds = time.perf_counter() - began
+    history = [_last_runs(place) for place in stores]
+    report = Report(
+        exhibit=exhibit.id,
+        size=size,
+        checks=list(finding.checks),
+        numbers=list(finding.numbers),
+        remarks=list(finding.remarks),
+        seconds=seconds + sum(entry["seconds"] for runs in history for entry in runs),
+        runs=sum(map(len, history)),
+        machines=_machines([entry["environment"] for runs in history for entry in runs]),
+        made=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        pictures=_pictures(exhibit, data, predicted, report_path(results, exhibit.id, size).parent),
+    )
+    write_report(results, report)
+    return report
+
+
+def _pictures(exhibit: Exhibit, data: Mapping[str, xr.Dataset], predicted: Any, directory: Path) -> dict[str, str]:
+    from featlab.exhibits.pictures import write_animation, write_figure
+
+    files = write_figure(exhibit.figure(data, predicted), directory)
+    if exhibit.animation is not None:
+        files |= write_animation(exhibit.animation(data, predicted), directory)
+    return files
+
+
+def _last_runs(place: Place) -> list[dict[str, Any]]:
+    """The runs that the study asks for now; a store may hold others, of an earlier version of the exhibit."""
+    asked = {run.id for run in runs_of(place.part.study, find_runner(place.part.kind, "."))}
+    return [entry for entry in provenance(place.store) if entry["run"] in asked]
+
+
+def _machines(environments: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The distinct machines and versions that made the runs."""
+    found: list[dict[str, Any]] = []
+    for environment in environments:
+        machine = {name: environment.get(name) for name in _MACHINE}
+        if machine not in found:
+            found.append(machine)
+    return found
+
+
+def _failure(exhibit: Exhibit, place: Place, progress: Progress) -> str:
+    errors = [entry["error"] for entry in provenance(place.store) if entry["error"] is not None]
+    last = errors[-1].rstrip().rpartition("\n")[2]
+    return (
+        f"exhibit {exhibit.id}: {progress.failed} of {progress.total} runs of its study {place.name!r} failed, the "
+        f"last one of {last!r}; mend the cause and run it again with --retry-failed"
+    )

@@ -1,0 +1,101 @@
+"""The verdict of an exhibit is computed from its checks. Each check has a negative control: a test that refuses nothing
+shows nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """What a check says of its statement."""
+
+    HOLDS = "holds"
+    FAILS = "fails"
+    CONVERGES = "tends to hold"  # it does not hold at this size, and the trend in the size goes towards it
+    CANNOT_TELL = "cannot tell"
+
+
+class Verdict(StrEnum):
+    """What an exhibit says of its claim."""
+
+    REPRODUCED = "reproduced"
+    CORRECTED = "reproduced with a correction"
+    NOT_AT_THIS_SIZE = "not reproduced at this size"
+    CONTRADICTED = "contradicted"
+
+
+@dataclass(frozen=True)
+class Check:
+    """A statement that was put to the test.
+
+    Attributes:
+        statement: what must hold, in words and symbols.
+        outcome: whether it does.
+        detail: why, with numbers.
+        control: the wrong statement, or the other run, that the same test must refuse.
+        refused: whether it did.
+        correction: if the source's own formula failed and another one holds: what was corrected, with both numbers.
+        needs: if it does not hold at this size: what size it would need.
+    """
+
+    statement: str
+    outcome: Outcome
+    detail: str
+    control: str
+    refused: bool
+    correction: str | None = None
+    needs: str | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the statement holds and the test could have said otherwise."""
+        return self.outcome is Outcome.HOLDS and self.refused
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of an exhibit: predicted, measured with its standard error, and what an earlier prototype measured."""
+
+    name: str
+    predicted: float | None = None
+    measured: float | None = None
+    error: float | None = None
+    earlier: float | None = None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What an exhibit found: its checks, its numbers, and what else a reader must know."""
+
+    checks: Sequence[Check]
+    numbers: Sequence[Number] = ()
+    remarks: Sequence[str] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """Computed from the checks."""
+        return decide(self.checks)
+
+
+def decide(checks: Sequence[Check]) -> Verdict:
+    """A failed check contradicts the claim; one that cannot tell, only tends to hold, or refuses nothing leaves it open."""
+    if not checks:
+        raise ValueError("an exhibit without a check has no verdict")
+    if any(check.outcome is Outcome.FAILS for check in checks):
+        return Verdict.CONTRADICTED
+    if not all(check.passed for check in checks):
+        return Verdict.NOT_AT_THIS_SIZE
+    if any(check.correction for check in checks):
+        return Verdict.CORRECTED
+    return Verdict.REPRODUCED
+
+
+def corrected(stated: Check, amended: Check, correction: str) -> Check:
+    """The source's own statement if it does not fail; if it does, the amended one, and what was corrected."""
+    if stated.outcome is not Outcome.FAILS:
+        return stated
+    both = f"{correction} As stated: {stated.detail} Corrected: {amended.detail}"
+    return replace(amended, correction=both)

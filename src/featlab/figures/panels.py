@@ -1,0 +1,75 @@
+"""The parts of a theory-over-simulation picture: panels, lines, points with error bars, marked values.
+
+Series are told apart by colour, marker and line style together, so that they survive print and colour blindness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+from featlab.figures.style import INK, MUTED, SERIES, TEXT_SIZE, dress, new_figure
+
+MARKERS = ("o", "s", "^", "D")
+DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
+_PANEL = (4.6, 3.7)
+
+
+def panels(
+    titles: Sequence[str], *, x: str | Sequence[str] = "", y: str | Sequence[str] = ""
+) -> tuple[Figure, list[Axes]]:
+    """A figure with one dressed panel for each title, side by side; up to three in a row."""
+    columns = min(len(titles), 3)
+    rows = -(-len(titles) // columns)
+    width = 6.2 if columns == 1 else _PANEL[0] * columns
+    figure = new_figure(width, _PANEL[1] * rows)
+    axes = list(np.ravel(figure.subplots(rows, columns, squeeze=False)))
+    for spare in axes[len(titles) :]:
+        spare.set_visible(False)
+    for place, title in enumerate(titles):
+        dress(axes[place], title=title, x=_of(x, place), y=_of(y, place))
+    return figure, axes[: len(titles)]
+
+
+def theory_line(axes: Axes, x: ArrayLike, y: ArrayLike, *, series: int = 0, label: str | None = None) -> None:
+    """What theory says: a line."""
+    colour, dash = SERIES[series % len(SERIES)], DASHES[series % len(DASHES)]
+    axes.plot(np.asarray(x), np.asarray(y), color=colour, linestyle=dash, linewidth=1.8, label=label)
+
+
+def measured_points(
+    axes: Axes, x: ArrayLike, y: ArrayLike, error: ArrayLike | None, *, series: int = 0, label: str | None = None
+) -> None:
+    """What was measured: points with two standard errors."""
+    bars = None if error is None else 2 * np.asarray(error)
+    axes.errorbar(
+        np.asarray(x),
+        np.asarray(y),
+        yerr=bars,
+        fmt=MARKERS[series % len(MARKERS)],
+        color=SERIES[series % len(SERIES)],
+        markeredgecolor=INK,
+        markeredgewidth=0.5,
+        markersize=5.0,
+        capsize=2,
+        label=label,
+    )
+
+
+def mark(axes: Axes, value: float, words: str, *, along: Literal["x", "y"] = "x") -> None:
+    """A thin dotted line at a value that matters, with its name: across the x axis, or the y axis."""
+    line = axes.axvline if along == "x" else axes.axhline
+    line(value, color=MUTED, linewidth=1.1, linestyle=":")
+    place = (value, 0.98) if along == "x" else (0.99, value)
+    transform = axes.get_xaxis_transform() if along == "x" else axes.get_yaxis_transform()
+    options = {"rotation": 90, "va": "top", "ha": "right"} if along == "x" else {"va": "bottom", "ha": "right"}
+    axes.text(*place, words, transform=transform, color=INK, fontsize=TEXT_SIZE - 1.5, **options)
+
+
+def _of(words: str | Sequence[str], place: int) -> str:
+    return words if isinstance(words, str) else words[place]

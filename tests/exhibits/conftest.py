@@ -1,0 +1,29 @@
+"""Exhibits at quick size, run once for all tests: processes share the results and wait for each other's studies."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from featlab.exhibits import Report, Size, find_exhibit, run_exhibit
+from featlab.exhibits.report import read_report
+
+
+@pytest.fixture(scope="session")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the results are kept; with several test processes, one place for all of them."""
+    base = tmp_path_factory.getbasetemp()
+    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "exhibits"
+
+
+@pytest.fixture(scope="session")
+def shown(results: Path) -> Callable[[str], Report]:
+    """The report of an exhibit at quick size, remembering what has been run."""
+
+    def show(id: str) -> Report:
+        return read_report(results, id, Size.QUICK) or run_exhibit(find_exhibit(id), Size.QUICK, results, wait=True)
+
+    return show
