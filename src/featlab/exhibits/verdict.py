@@ -81,7 +81,7 @@ class Finding:
 
 
 def decide(checks: Sequence[Check]) -> Verdict:
-    """A failed check contradicts the claim; one that cannot tell, only tends to hold, or refuses nothing leaves it open."""
+    """One failed check contradicts the claim; one that cannot tell, tends to hold or refuses nothing leaves it open."""
     if not checks:
         raise ValueError("an exhibit without a check has no verdict")
     if any(check.outcome is Outcome.FAILS for check in checks):

@@ -102,7 +102,7 @@ EXHIBIT = Exhibit(
     document="multi-index",
     papers=("arnaboldi2024",),
     protocol="One neuron tanh(z + 1/2) on the sphere, correlation loss, steps .1/d, inner step .3/d, random start; "
-    "recovered means |m| > 1/2 after 80 d samples. A relu neuron would be no fair control: plain, it has no drift on He3.",
+    "recovered means |m| > 1/2 after 80 d samples. A relu neuron would be no fair control: it has no plain drift.",
     caption="Lines are the limit of large d, points the mean over seeds with two standard errors.",
     studies=studies,
     prediction=prediction,
