@@ -22,6 +22,15 @@ class Citation:
     def link(self) -> str | None:
         return f"https://arxiv.org/abs/{self.arxiv}" if self.arxiv else None
 
+    @property
+    def bibtex(self) -> str:
+        """An entry for a bibliography, under the key that featlab uses. Authors are known by their last names."""
+        fields = {"author": self.authors.replace(", ", " and "), "title": self.title, "year": str(self.year)}
+        if self.arxiv:
+            fields |= {"eprint": self.arxiv, "archivePrefix": "arXiv", "url": self.link or ""}
+        body = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items())
+        return f"@misc{{{self.key},\n{body}\n}}"
+
 
 _PAPERS = (
     Citation(

@@ -8,6 +8,7 @@ import typer
 
 import featlab
 from featlab.cli.compare import COMPARE_EPILOG, compare
+from featlab.cli.exhibit import GALLERY_EPILOG, exhibit_app, gallery
 from featlab.cli.explain import EXPLAIN_EPILOG, explain
 from featlab.cli.predict import PREDICT_EPILOG, predict
 from featlab.cli.run_options import RunCommand
@@ -45,3 +46,5 @@ app.command(cls=RunCommand, epilog=SIMULATE_EPILOG, context_settings=_LENIENT)(s
 app.command(cls=RunCommand, epilog=PREDICT_EPILOG, context_settings=_LENIENT)(predict)
 app.command(cls=RunCommand, epilog=COMPARE_EPILOG, context_settings=_LENIENT)(compare)
 app.add_typer(study_app, name="study")
+app.add_typer(exhibit_app, name="exhibit")
+app.command(epilog=GALLERY_EPILOG)(gallery)

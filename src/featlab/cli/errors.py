@@ -10,7 +10,7 @@ import typer
 
 from featlab.errors import FeatlabError
 
-MISUSE, INTERRUPTED = 2, 130
+MISUSE, TROUBLE, INTERRUPTED = 2, 4, 130
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -36,3 +36,19 @@ def exit_cleanly(command: Callable[Parameters, Result]) -> Callable[Parameters, 
             raise typer.Exit(INTERRUPTED) from None
 
     return wrapped
+
+
+def safely(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
+    """Trouble with a study's store or engine has an exit code of its own; misuse keeps that of all commands."""
+
+    @functools.wraps(command)
+    def wrapped(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
+        from featlab.study.faults import EngineFault, StoreFault
+
+        try:
+            command(*args, **kwargs)
+        except (EngineFault, StoreFault) as fault:
+            typer.echo(f"featlab: {fault}", err=True)
+            raise typer.Exit(TROUBLE) from None
+
+    return exit_cleanly(wrapped)

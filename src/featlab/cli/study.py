@@ -6,25 +6,22 @@ trouble; 130, interrupted.
 
 from __future__ import annotations
 
-import functools
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from featlab.cli.errors import INTERRUPTED, exit_cleanly, fail
+from featlab.cli.engines import SchedulerOption, WorkersOption, engine_in_words
+from featlab.cli.errors import INTERRUPTED, fail, safely
 
 if TYPE_CHECKING:
     from featlab.study.drive import Progress
-    from featlab.study.engines import Engine
     from featlab.study.runner import Runner
     from featlab.study.toml import StudyFile
 
-POINTS_FAILED, POINTS_MISSING, TROUBLE = 1, 3, 4
-ENGINES = ("in-process", "pool", "dask")
+POINTS_FAILED, POINTS_MISSING = 1, 3
 EPILOG = """Examples:
 
 featlab study plan sweep.toml
@@ -37,7 +34,6 @@ featlab study collect sweep.toml
 
 featlab study export sweep.toml sweep.parquet
 """
-Parameters = ParamSpec("Parameters")
 
 study_app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", epilog=EPILOG)
 
@@ -48,7 +44,6 @@ StoreOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
 RetryOption = Annotated[bool, typer.Option("--retry-failed", help="Also run again the points that failed.")]
 WaitOption = Annotated[bool, typer.Option("--wait", help="Wait while another process writes to the store.")]
-WorkersOption = Annotated[int | None, typer.Option(metavar="N", min=1, help="Processes; as many as cores.")]
 
 
 @study_app.callback()
@@ -56,24 +51,8 @@ def studies() -> None:
     """Grids of runs that survive anything: on a laptop, on Dask, on Slurm. Running a study again resumes it."""
 
 
-def _safely(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
-    """Trouble with the store or the engine has an exit code of its own; misuse keeps that of all commands."""
-
-    @functools.wraps(command)
-    def wrapped(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
-        from featlab.study.faults import EngineFault, StoreFault
-
-        try:
-            command(*args, **kwargs)
-        except (EngineFault, StoreFault) as fault:
-            typer.echo(f"featlab: {fault}", err=True)
-            raise typer.Exit(TROUBLE) from None
-
-    return exit_cleanly(wrapped)
-
-
 @study_app.command()
-@_safely
+@safely
 def plan(
     file: File,
     store: StoreOption = None,
@@ -91,14 +70,12 @@ def plan(
 
 
 @study_app.command()
-@_safely
+@safely
 def run(
     file: File,
     engine: Annotated[str, typer.Option(metavar="NAME", help="in-process, pool or dask.")] = "in-process",
     workers: WorkersOption = None,
-    scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Dask's scheduler, or its file; a local cluster if not given.")
-    ] = None,
+    scheduler: SchedulerOption = None,
     store: StoreOption = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Start over; the old store is set aside.")] = False,
     retry_failed: RetryOption = False,
@@ -110,7 +87,7 @@ def run(
     from featlab.cli.study_words import bar
     from featlab.study.drive import run as fill
 
-    chosen = _engine(engine, workers, scheduler)
+    chosen = engine_in_words(engine, workers, scheduler)
     described, runner, place = _opened(file, store)
     if fresh:
         _start_over(described, runner, place, wait=wait, quiet=quiet)
@@ -132,7 +109,7 @@ def run(
 
 
 @study_app.command()
-@_safely
+@safely
 def status(
     file: File,
     store: StoreOption = None,
@@ -167,7 +144,7 @@ def status(
 
 
 @study_app.command()
-@_safely
+@safely
 def submit(
     file: File,
     array: Annotated[int, typer.Option(metavar="N", min=1, help="The number of array tasks.")],
@@ -206,7 +183,7 @@ def submit(
 
 
 @study_app.command(hidden=True)
-@_safely
+@safely
 def work(directory: Path, task: Annotated[int, typer.Option()]) -> None:
     """What an array task does (the script of `submit` calls it)."""
     from featlab.runners import find_runner
@@ -216,7 +193,7 @@ def work(directory: Path, task: Annotated[int, typer.Option()]) -> None:
 
 
 @study_app.command()
-@_safely
+@safely
 def collect(file: File, store: StoreOption = None, wait: WaitOption = False, as_json: JsonOption = False) -> None:
     """Merge what array tasks have done into the store. It can be repeated at any time."""
     from featlab.study.drive import progress_of
@@ -234,7 +211,7 @@ def collect(file: File, store: StoreOption = None, wait: WaitOption = False, as_
 
 
 @study_app.command()
-@_safely
+@safely
 def export(
     file: File,
     destination: Annotated[Path, typer.Argument(metavar="OUT", help="A .nc, .csv or .parquet file.")],
@@ -253,23 +230,6 @@ def _opened(file: Path, store: Path | None) -> tuple[StudyFile, Runner, Path]:
 
     described = read_study(file)
     return described, find_runner(described.kind, str(file.resolve().parent)), store or described.store
-
-
-def _engine(name: str, workers: int | None, scheduler: str | None) -> Engine:
-    if name not in ENGINES:
-        hint = "; Slurm runs with `featlab study submit`" if name == "slurm" else ""
-        fail(f"--engine: got {name!r}, expected one of {', '.join(ENGINES)}{hint}")
-    if scheduler is not None and name != "dask":
-        fail("--scheduler: only with --engine dask")
-    from featlab.study.engines import Dask, InProcess, Pool
-
-    if name == "pool":
-        return Pool(workers)
-    if name == "dask":
-        return Dask(scheduler, workers)
-    if workers not in (None, 1):
-        fail("--workers: only with --engine pool or dask")
-    return InProcess()
 
 
 def _start_over(described: StudyFile, runner: Runner, place: Path, *, wait: bool, quiet: bool) -> None:

@@ -90,11 +90,11 @@ class Bar:
     def __init__(self, bar: Any) -> None:
         self._bar, self._task, self._failed = bar, 0, 0
 
-    def start(self, progress: Progress) -> None:
+    def start(self, progress: Progress, name: str = "") -> None:
         """Begin with what is done already, which tells nothing about how fast it goes."""
         self._failed = progress.failed
         done = progress.done + progress.failed
-        self._task = self._bar.add_task("", total=progress.total, completed=done, failed="")
+        self._task = self._bar.add_task(name, total=progress.total, completed=done, failed="")
 
     def advance(self, records: list[Record]) -> None:
         """These are acknowledged."""
@@ -104,15 +104,17 @@ class Bar:
 
 
 @contextmanager
-def bar(shown: bool) -> Iterator[Bar | None]:
-    """A bar if it is to be shown."""
+def bar(shown: bool, *, named: bool = False) -> Iterator[Bar | None]:
+    """A bar if it is to be shown; for several studies, one for each with its name."""
     if not shown:
         yield None
         return
     from rich import progress as rich_progress
     from rich.console import Console
 
+    names = (rich_progress.TextColumn("{task.description}"),) if named else ()
     columns = (
+        *names,
         rich_progress.BarColumn(),
         rich_progress.MofNCompleteColumn(),
         rich_progress.TimeElapsedColumn(),

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from featlab.citations import cite
 from featlab.exhibits.documents import DOCUMENTS
 from featlab.study.description import Study
 
@@ -98,6 +99,7 @@ class Exhibit:
     def __post_init__(self) -> None:
         if self.document not in DOCUMENTS:
             raise ValueError(f"exhibit {self.id}: unknown document {self.document!r}, expected one of {[*DOCUMENTS]}")
+        cite(*self.papers)
         for topic in self.shows:
             if topic not in TOPICS:
                 raise ValueError(f"exhibit {self.id}: unknown topic {topic!r}, expected some of {TOPICS}")

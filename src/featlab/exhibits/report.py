@@ -64,12 +64,16 @@ def report_path(results: Path, exhibit: str, size: Size) -> Path:
     return results / size / exhibit / "report.json"
 
 
+def report_record(report: Report) -> dict[str, Any]:
+    """A report as JSON knows it."""
+    return _plain({"format": FORMAT, "verdict": report.verdict, **asdict(report)})
+
+
 def write_report(results: Path, report: Report) -> Path:
     """Write it whole or not at all."""
     path = report_path(results, report.exhibit, report.size)
-    record = {"format": FORMAT, "verdict": report.verdict, **asdict(report)}
     partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps(_plain(record), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    partial.write_text(json.dumps(report_record(report), indent=1, allow_nan=False) + "\n", encoding="utf-8")
     os.replace(partial, path)
     return path
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import xarray as xr
 
+from featlab.errors import FeatlabError
 from featlab.exhibits.protocol import Exhibit, Part, Size
 from featlab.exhibits.report import Report, report_path, write_report
 from featlab.runners import find_runner
@@ -18,11 +19,15 @@ from featlab.study.dataset import open as open_study
 from featlab.study.dataset import provenance
 from featlab.study.drive import Acknowledged, Progress, run
 from featlab.study.engines.protocol import Engine
-from featlab.study.faults import EngineFault
 from featlab.study.identity import runs_of
+from featlab.study.runner import Runner
 
 # Of a machine, what tells whether numbers may differ: not its name.
 _MACHINE = ("device", "cores", "python", "packages", "git")
+
+
+class RunsFailed(FeatlabError):
+    """Some runs of an exhibit's studies failed; the message says of what."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,11 @@ class Place:
     name: str
     part: Part
     store: Path
+
+    @property
+    def runner(self) -> Runner:
+        """What runs its points."""
+        return find_runner(self.part.kind, ".")
 
 
 def places(exhibit: Exhibit, size: Size, results: Path) -> list[Place]:
@@ -63,7 +73,7 @@ def run_exhibit(
         on_acknowledged: called with records as soon as they are safe on the disk.
 
     Raises:
-        EngineFault: if points failed; the message says of what.
+        RunsFailed: there is no verdict then.
     """
     for place in places(exhibit, size, results):
         place.store.parent.mkdir(parents=True, exist_ok=True)
@@ -74,7 +84,7 @@ def run_exhibit(
 
         progress = run(
             place.part.study,
-            find_runner(place.part.kind, "."),
+            place.runner,
             place.store,
             engine=engine,
             retry_failed=retry_failed,
@@ -83,7 +93,7 @@ def run_exhibit(
             on_acknowledged=on_acknowledged,
         )
         if progress.failed:
-            raise EngineFault(_failure(exhibit, place, progress))
+            raise RunsFailed(failure_words(exhibit, place, progress))
     return judge_exhibit(exhibit, size, results)
 
 
@@ -123,7 +133,7 @@ def _pictures(exhibit: Exhibit, data: Mapping[str, xr.Dataset], predicted: Any, 
 
 def _last_runs(place: Place) -> list[dict[str, Any]]:
     """The runs that the study asks for now; a store may hold others, of an earlier version of the exhibit."""
-    asked = {run.id for run in runs_of(place.part.study, find_runner(place.part.kind, "."))}
+    asked = {run.id for run in runs_of(place.part.study, place.runner)}
     return [entry for entry in provenance(place.store) if entry["run"] in asked]
 
 
@@ -137,7 +147,8 @@ def _machines(environments: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def _failure(exhibit: Exhibit, place: Place, progress: Progress) -> str:
+def failure_words(exhibit: Exhibit, place: Place, progress: Progress) -> str:
+    """What the runs that failed died of, and what to do."""
     errors = [entry["error"] for entry in provenance(place.store) if entry["error"] is not None]
     last = errors[-1].rstrip().rpartition("\n")[2]
     return (

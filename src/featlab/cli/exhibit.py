@@ -1,0 +1,211 @@
+"""`featlab exhibit ...` and `featlab gallery`: the claims of the literature, put to the test.
+
+Exit codes: 0, every exhibit has a verdict, whichever; 1, some runs failed; 2, misuse; 3, runs are still missing (on
+Slurm); 4, a store or an engine is in trouble; 130, interrupted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from featlab.cli.engines import SchedulerOption, WorkersOption, engine_in_words
+from featlab.cli.errors import INTERRUPTED, exit_cleanly, fail, safely
+
+if TYPE_CHECKING:
+    from featlab.cli.study_words import Bar
+    from featlab.exhibits import Exhibit, Report, Size
+
+RUNS_FAILED, RUNS_MISSING = 1, 3
+EPILOG = """Examples:
+
+featlab exhibit list
+
+featlab exhibit run extragradient
+
+featlab exhibit run all --size paper --engine pool --workers 8
+
+featlab exhibit table --size paper
+
+featlab gallery site
+"""
+GALLERY_EPILOG = """Examples:
+
+featlab gallery site
+
+featlab gallery site --size paper --results featlab-results
+"""
+_RESULTS = "FEATLAB_RESULTS"
+
+exhibit_app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", epilog=EPILOG)
+
+ResultsOption = Annotated[
+    Path,
+    typer.Option("--results", metavar="DIR", envvar=_RESULTS, help="Where results, reports and pictures are kept."),
+]
+SizeOption = Annotated[
+    str, typer.Option("--size", metavar="SIZE", help="quick (seconds), paper (the source's sizes) or large (beyond).")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
+HERE = Path("featlab-results")
+
+
+@exhibit_app.callback()
+def exhibits() -> None:
+    """Every claim of the source documents, reproduced or not: a study, a prediction, a picture and a verdict."""
+
+
+@exhibit_app.command("list")
+@exit_cleanly
+def list_exhibits(results: ResultsOption = HERE, as_json: JsonOption = False) -> None:
+    """Show every exhibit: id, claim, source, and the verdict of its last run."""
+    from featlab.exhibits import all_exhibits
+    from featlab.exhibits.report import last_report
+    from featlab.reports.exhibits import list_record, list_words
+
+    found = [(exhibit, last_report(results, exhibit.id)) for exhibit in all_exhibits()]
+    typer.echo(json.dumps([list_record(*entry) for entry in found]) if as_json else list_words(found))
+
+
+@exhibit_app.command("run")
+@safely
+def run_exhibits(
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Exhibits by id, or `all`.")],
+    size: SizeOption = "quick",
+    engine: Annotated[str, typer.Option(metavar="NAME", help="in-process, pool, dask or slurm.")] = "in-process",
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
+    array: Annotated[int, typer.Option(metavar="N", min=1, help="With slurm: the tasks of each study.")] = 1,
+    sbatch: Annotated[str, typer.Option(metavar="OPTIONS", help="With slurm: options of sbatch, in quotes.")] = "",
+    results: ResultsOption = HERE,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Also run again what failed.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait while another process writes to a store.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Run exhibits, or what is missing of them, and print their verdicts. Pictures and reports go to the results."""
+    from featlab.cli.study_words import bar
+    from featlab.exhibits.running import RunsFailed
+
+    chosen, of_size = _chosen(ids), _size(size)
+    on = None if engine == "slurm" else engine_in_words(engine, workers, scheduler)
+    reports, failures, waiting = [], [], []
+    with bar(sys.stderr.isatty() and not as_json and on is not None, named=True) as shown:
+        for exhibit in chosen:
+            try:
+                if on is None:
+                    made = _on_slurm(exhibit, of_size, results, array, sbatch, retry_failed)
+                    waiting += made if isinstance(made, list) else []
+                else:
+                    made = _run_here(exhibit, of_size, results, on, retry_failed, wait, shown)
+            except RunsFailed as fault:
+                failures.append(str(fault))
+                continue
+            except KeyboardInterrupt:
+                typer.echo("featlab: interrupted; the same command goes on from there", err=True)
+                raise typer.Exit(INTERRUPTED) from None
+            if not isinstance(made, list):
+                reports.append(made)
+                _tell(exhibit, made, results, alone=len(chosen) == 1, quiet=as_json)
+    _leave(reports, failures, waiting, results, as_json)
+
+
+@exhibit_app.command("table")
+@exit_cleanly
+def table(size: SizeOption = "paper", results: ResultsOption = HERE) -> None:
+    """Print the verdicts, numbers, run times and machines of all exhibits as a Markdown document."""
+    from featlab.exhibits import all_exhibits
+    from featlab.exhibits.report import read_report
+    from featlab.reports.reproduction import reproduction
+
+    of_size = _size(size)
+    found = [(exhibit, read_report(results, exhibit.id, of_size)) for exhibit in all_exhibits()]
+    typer.echo(reproduction(found, of_size), nl=False)
+
+
+@exit_cleanly
+def gallery(
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Where the site is written; index.html is its start.")
+    ],
+    size: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Show the runs of this size; the largest there are if not given.")
+    ] = None,
+    results: ResultsOption = HERE,
+) -> None:
+    """Write a static site of all exhibits that were run: figures, numbers, verdicts, citations. It fetches nothing."""
+    from featlab.reports.gallery import write_gallery
+
+    written = write_gallery(directory, results, None if size is None else _size(size))
+    typer.echo(f"{written.shown} of {written.total} exhibits shown. Open {directory / 'index.html'}")
+
+
+def _chosen(ids: list[str]) -> list[Exhibit]:
+    from featlab.exhibits import all_exhibits, find_exhibit
+
+    return all_exhibits() if "all" in ids else [find_exhibit(id) for id in dict.fromkeys(ids)]
+
+
+def _size(word: str) -> Size:
+    from featlab.exhibits import Size
+
+    if word not in list(Size):
+        fail(f"--size: got {word!r}, expected one of {', '.join(Size)}")
+    return Size(word)
+
+
+def _run_here(
+    exhibit: Exhibit, size: Size, results: Path, engine: object, retry_failed: bool, wait: bool, shown: Bar | None
+) -> Report:
+    from featlab.exhibits import run_exhibit
+
+    return run_exhibit(
+        exhibit,
+        size,
+        results,
+        engine=engine,  # type: ignore[arg-type]
+        retry_failed=retry_failed,
+        wait=wait,
+        on_start=None if shown is None else lambda name, done: shown.start(done, f"{exhibit.id}, {name}"),
+        on_acknowledged=None if shown is None else shown.advance,
+    )
+
+
+def _on_slurm(
+    exhibit: Exhibit, size: Size, results: Path, array: int, sbatch: str, retry_failed: bool
+) -> Report | list[str]:
+    from featlab.exhibits.cluster import submit_exhibit
+
+    return submit_exhibit(exhibit, size, results, array=array, options=shlex.split(sbatch), retry_failed=retry_failed)
+
+
+def _tell(exhibit: Exhibit, report: Report, results: Path, *, alone: bool, quiet: bool) -> None:
+    from featlab.exhibits.report import report_path
+    from featlab.reports.exhibits import report_words, verdict_line
+
+    if quiet:
+        return
+    directory = report_path(results, exhibit.id, report.size).parent
+    typer.echo(report_words(exhibit, report, os.fspath(directory)) if alone else verdict_line(exhibit, report))
+
+
+def _leave(reports: list[Report], failures: list[str], waiting: list[str], results: Path, as_json: bool) -> None:
+    from featlab.exhibits.report import report_record
+
+    if as_json:
+        record = {"reports": [report_record(report) for report in reports], "failures": failures, "waiting": waiting}
+        typer.echo(json.dumps(record))
+    else:
+        for line in waiting:
+            typer.echo(line)
+        for line in failures:
+            typer.echo(f"featlab: {line}", err=True)
+    if failures:
+        raise typer.Exit(RUNS_FAILED)
+    if waiting:
+        raise typer.Exit(RUNS_MISSING)
