@@ -1,4 +1,4 @@
-"""An exhibit on Slurm: each call collects what tasks have done, submits what is missing, and judges what is complete."""
+"""An exhibit on Slurm: a call collects what tasks have done, submits what is missing, judges what is complete."""
 
 from __future__ import annotations
 

@@ -20,14 +20,15 @@ def reproduction(found: Found, size: Size) -> str:
     reports = [report for _, report in found if report is not None]
     counts = Counter(report.verdict for report in reports)
     summary = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
-    parts = [
-        f"# Reproduction: every exhibit at size `{size}`\n",
+    written = (
         f"Written by `featlab exhibit table --size {size}`, featlab {__version__}; not by hand. "
-        f"{len(reports)} of {len(found)} exhibits were run: {summary or 'none'}.\n",
-        "Verdicts are computed from the checks below; each check has a negative control that must be refused. Time is the "
-        "sum over all runs, wherever they ran.\n",
-        _overview(found),
-    ]
+        f"{len(reports)} of {len(found)} exhibits were run: {summary or 'none'}.\n"
+    )
+    rules = (
+        "Verdicts are computed from the checks below; each check has a negative control that must be refused. Time is "
+        "the sum over all runs, wherever they ran.\n"
+    )
+    parts = [f"# Reproduction: every exhibit at size `{size}`\n", written, rules, _overview(found)]
     for key, group in groupby(found, key=lambda entry: entry[0].document):
         parts.append(f"## {DOCUMENTS[key].title}\n")
         parts += [_section(exhibit, report) for exhibit, report in group]
