@@ -61,6 +61,17 @@ def measured_points(
     )
 
 
+def measured_histogram(
+    axes: Axes, values: ArrayLike, bins: ArrayLike, *, series: int = 0, label: str | None = None
+) -> None:
+    """Measured values as a density in steps, pale; those outside of the bins count in the whole."""
+    values, edges = np.ravel(values), np.asarray(bins, dtype=np.float64)
+    counts, _ = np.histogram(values, edges)
+    density = counts / (values.size * np.diff(edges))
+    axes.stairs(density, edges, fill=True, color=SERIES[series % len(SERIES)], alpha=0.3, label=label)
+    axes.stairs(density, edges, color=SERIES[series % len(SERIES)], linewidth=0.8)
+
+
 def mark(axes: Axes, value: float, words: str, *, along: Literal["x", "y"] = "x") -> None:
     """A thin dotted line at a value that matters, with its name: across the x axis, or the y axis."""
     line = axes.axvline if along == "x" else axes.axhline
