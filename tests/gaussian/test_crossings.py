@@ -9,6 +9,7 @@ import pytest
 
 from featlab.errors import InvalidParameter
 from featlab.gaussian import crossing
+from featlab.gaussian.crossings import hitting_times
 
 
 def test_a_straight_line_in_log_x() -> None:
@@ -51,3 +52,14 @@ def test_what_is_never_reached_or_always() -> None:
 def test_what_is_refused(x: list[float], y: list[float], name: str) -> None:
     with pytest.raises(InvalidParameter, match=f"^{name}:"):
         crossing(x, y, 0.5)
+
+
+def test_hitting_times_of_curves():
+    times = [0.0, 1.0, 3.0, 4.0]
+    rising, early, never, noisy = [0, 0.2, 0.8, 1.0], [0.6, 0.1, 0.2, 0.3], [0, 0.1, 0.2, 0.3], [0, 0.6, 0.1, 0.9]
+    found = hitting_times(times, [[rising, early], [never, noisy]], 0.5)
+    assert found.shape == (2, 2)
+    assert found.ravel() == pytest.approx([2.0, 0.0, np.inf, 0.5 / 0.6])
+    assert hitting_times(times, rising, 0.9) == pytest.approx(3.5)
+    with pytest.raises(InvalidParameter, match="increasing"):
+        hitting_times([0.0, 0.0, 1.0, 2.0], rising, 0.5)

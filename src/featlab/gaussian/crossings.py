@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import isotonic_regression
 
 from featlab.errors import InvalidParameter
+from featlab.gaussian.hermite import Floats
 
 
 def crossing(x: ArrayLike, y: ArrayLike, level: float) -> float:
@@ -41,3 +42,21 @@ def crossing(x: ArrayLike, y: ArrayLike, level: float) -> float:
     above = int(np.argmax(law >= level))
     share = (level - law[above - 1]) / (law[above] - law[above - 1])
     return float(points[above - 1] * (points[above] / points[above - 1]) ** share)
+
+
+def hitting_times(times: ArrayLike, curves: ArrayLike, level: float) -> Floats:
+    """When each curve (the last axis is time) first reaches `level`, interpolated linearly between looks.
+
+    Returns:
+        Of the other axes' shape; inf for a curve that never reaches it, the first time for one that begins there.
+    """
+    at, values = np.asarray(times, dtype=np.float64), np.asarray(curves, dtype=np.float64)
+    if at.ndim != 1 or values.shape[-1:] != at.shape or np.any(np.diff(at) <= 0):
+        raise InvalidParameter("times", at.shape, f"increasing, one for each of the {values.shape[-1:]} values")
+    reached = values >= level
+    after = np.argmax(reached, axis=-1)
+    before = np.maximum(after - 1, 0)
+    low, high = (np.take_along_axis(values, np.expand_dims(place, -1), -1)[..., 0] for place in (before, after))
+    share = np.where(after > 0, (level - low) / np.where(after > 0, high - low, 1.0), 0.0)
+    found = at[before] + share * (at[after] - at[before])
+    return np.where(np.any(reached, axis=-1), found, inf)
