@@ -14,6 +14,7 @@ E[sigma'^2].
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -51,6 +52,13 @@ def one_step_cosine(
     The drift is integrated exactly at overlaps g/sqrt(d), so that all orders in 1/sqrt(d) of the mean step are there;
     the noise is to leading order.
     """
+    return one_step_cosines(target, activation, learner, dim=dim, samples=[samples])[0]
+
+
+def one_step_cosines(
+    target: Target, activation: Activation, learner: GiantSteps, *, dim: int, samples: Sequence[int]
+) -> list[SpanCosine]:
+    """`one_step_cosine` at several numbers of samples, which share their drift: that is what takes the time."""
     rate = learner.steps_at(dim)[0]
     starts, weights = _starts(target.rank)
     overlap = starts / np.sqrt(dim)
@@ -59,15 +67,17 @@ def one_step_cosine(
     drive, pull = label_drift(target, student, overlap, np.eye(len(weights)))
     across = (np.diag(pull) - np.sum(drive * overlap, axis=1)) / rest
     grid = label_grid(target)
-    squares = rate**2 * slope_moments(activation).square / samples * grid.weights * (grid.labels**2 + target.noise)
+    squares = rate**2 * slope_moments(activation).square * grid.weights * (grid.labels**2 + target.noise)
     noise_within = float(squares @ np.sum(grid.directions**2, axis=1))
     noise_beyond = float((dim - target.rank) * squares.sum())
-    ratios = []
-    for signed in (rate, -rate):
-        within = np.sum((overlap + signed * drive) ** 2, axis=1) + noise_within
-        ratios.append(within / (within + (rest + signed * across) ** 2 + noise_beyond))
-    mean, square = (float(np.mean(values, axis=0) @ weights) for values in (np.sqrt(ratios), np.array(ratios)))
-    return SpanCosine(mean, float(np.sqrt(square)))
+    within = np.sum((overlap + rate * np.array([1, -1])[:, None, None] * drive) ** 2, axis=2)
+    beyond = (rest + rate * np.array([1, -1])[:, None] * across) ** 2
+    found = []
+    for count in samples:
+        ratios = (within + noise_within / count) / (within + beyond + (noise_within + noise_beyond) / count)
+        mean, square = (float(np.mean(values, axis=0) @ weights) for values in (np.sqrt(ratios), ratios))
+        found.append(SpanCosine(mean, float(np.sqrt(square))))
+    return found
 
 
 def _starts(rank: int) -> tuple[Floats, Floats]:
