@@ -1,0 +1,72 @@
+import pytest
+
+from featlab.exhibits import Size, run_exhibit
+from featlab.reports import gallery
+from featlab.reports.gallery import NotAGallery, write_gallery
+from tests.exhibits.toy import exhibit
+from tests.reports.gallery_checks import faults
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    """A site of one exhibit, with an animation."""
+    shown = exhibit(moving=True)
+    monkeypatch.setattr(gallery, "all_exhibits", lambda: [shown])
+    run_exhibit(shown, Size.QUICK, tmp_path / "results")
+    return tmp_path
+
+
+def test_a_site_of_one_exhibit(toy):
+    written = write_gallery(toy / "site", toy / "results")
+    assert (written.shown, written.total) == (1, 1)
+    assert faults(toy / "site") == []
+    page = (toy / "site" / "toy.html").read_text()
+    assert "A coin &lt;fair&gt;" in page
+    assert "&lt;b&gt;marks&lt;/b&gt;" in page
+    assert "featlab exhibit run toy --size quick" in page
+    assert "@misc{damian2022" in page
+    assert "prefers-reduced-motion" in page
+
+
+def test_an_exhibit_that_was_not_run_is_shown_as_such(toy):
+    written = write_gallery(toy / "site", toy / "nowhere")
+    assert (written.shown, written.total) == (0, 1)
+    assert faults(toy / "site") == []
+    assert "not run" in (toy / "site" / "index.html").read_text()
+
+
+def test_the_largest_size_is_shown_unless_asked(toy):
+    run_exhibit(exhibit(), Size.PAPER, toy / "results")
+    write_gallery(toy / "site", toy / "results")
+    assert "--size paper" in (toy / "site" / "toy.html").read_text()
+    write_gallery(toy / "site", toy / "results", Size.QUICK)
+    assert "--size quick" in (toy / "site" / "toy.html").read_text()
+
+
+def test_a_gallery_is_replaced_and_nothing_else_is(toy):
+    write_gallery(toy / "site", toy / "results")
+    (toy / "site" / "old.html").write_text("old")
+    write_gallery(toy / "site", toy / "results")
+    assert not (toy / "site" / "old.html").exists()
+    (toy / "mine").mkdir()
+    (toy / "mine" / "thesis.tex").write_text("precious")
+    with pytest.raises(NotAGallery, match="holds something that is no gallery"):
+        write_gallery(toy / "mine", toy / "results")
+    assert (toy / "mine" / "thesis.tex").read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("addition", "words"),
+    [
+        ('<img src="pictures/toy.png">', "without words"),
+        ('<img src="https://example.org/x.png" alt="x">', "fetches"),
+        ('<script src="//cdn.example.org/x.js"></script>', "fetches"),
+        ('<a href="missing.html">x</a>', "link to nowhere"),
+        ("<style>@import 'x.css'</style>", "style sheet"),
+    ],
+)
+def test_the_checks_of_a_site_see(toy, addition, words):
+    write_gallery(toy / "site", toy / "results")
+    page = toy / "site" / "toy.html"
+    page.write_text(page.read_text().replace("</main>", addition + "</main>"))
+    assert any(words in fault for fault in faults(toy / "site"))
