@@ -14,6 +14,7 @@ from featlab.study.toml import read_study
 KINDS = {
     "simulate": ("featlab.runners.simulation", "SIMULATE"),
     "predict": ("featlab.runners.prediction", "PREDICT"),
+    "one-step-readout": ("featlab.runners.one_step", "ONE_STEP"),
 }
 
 
