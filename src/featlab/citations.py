@@ -105,6 +105,13 @@ _PAPERS = (
         "2405.15480",
     ),
     Citation(
+        "defilippis2024",
+        "Defilippis, Loureiro, Misiakiewicz",
+        2024,
+        "Dimension-free deterministic equivalents and scaling laws for random feature regression",
+        "2405.15699",
+    ),
+    Citation(
         "defilippis2025",
         "Defilippis, Dandi, Mergny, Krzakala, Loureiro",
         2025,
