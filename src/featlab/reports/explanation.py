@@ -50,11 +50,11 @@ class Explanation:
 
         return record(self.analysis, self.dim, self.demonstration)
 
-    def to_html(self) -> str:
-        """A self-contained page with pictures and tables."""
+    def to_html(self, gallery: str | None = None) -> str:
+        """A self-contained page with pictures and tables; `gallery` is where the pages of exhibits lie, to link to."""
         from featlab.reports.page import page
 
-        return page(self.analysis, self.dim, self.demonstration)
+        return page(self.analysis, self.dim, self.demonstration, gallery)
 
     def __rich__(self) -> Any:
         from featlab.reports.terminal import render

@@ -8,6 +8,7 @@ pictures/<id>.svg, .png, .gif
 
 from __future__ import annotations
 
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from featlab.exhibits.report import read_report, report_path
 from featlab.reports.gallery_pages import Entry, document_page, exhibit_page, overview_page
 
 _MARK = ".featlab-gallery"
+_WIDE = 1.9
 
 
 class NotAGallery(FeatlabError):
@@ -52,7 +54,8 @@ def write_gallery(directory: Path, results: Path, size: Size | None = None) -> W
         if own:
             pages[f"document-{key}.html"] = document_page(DOCUMENTS[key], own)
     for entry in entries:
-        pages[f"{entry.exhibit.id}.html"] = exhibit_page(entry, _copied(entry, results, directory))
+        pictures = _copied(entry, results, directory)
+        pages[f"{entry.exhibit.id}.html"] = exhibit_page(entry, pictures, wide=_is_wide(directory, pictures))
     for name, text in pages.items():
         (directory / name).write_text(text, encoding="utf-8")
     return Written(sum(entry.report is not None for entry in entries), len(entries))
@@ -75,6 +78,14 @@ def _copied(entry: Entry, results: Path, directory: Path) -> dict[str, str]:
         addresses[kind] = f"pictures/{entry.exhibit.id}{suffix}"
         shutil.copyfile(source / name, directory / addresses[kind])
     return addresses
+
+
+def _is_wide(directory: Path, pictures: dict[str, str]) -> bool:
+    """Whether the figure has panels side by side."""
+    if "svg" not in pictures:
+        return False
+    frame = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', (directory / pictures["svg"]).read_text(encoding="utf-8"))
+    return frame is not None and float(frame[1]) > _WIDE * float(frame[2])
 
 
 def _clear(directory: Path) -> None:

@@ -73,8 +73,13 @@ def document_page(document: Document, entries: Sequence[Entry]) -> str:
     return _page(document.title, body)
 
 
-def exhibit_page(entry: Entry, pictures: Mapping[str, str]) -> str:
-    """One exhibit: claim, verdict, picture, checks, numbers, protocol, citation, provenance."""
+def exhibit_page(entry: Entry, pictures: Mapping[str, str], *, wide: bool) -> str:
+    """One exhibit: claim, verdict, picture, checks, numbers, protocol, citation, provenance.
+
+    Args:
+        pictures: kind -> address.
+        wide: whether the figure has panels side by side; on a phone it can then be pushed sideways.
+    """
     exhibit, report = entry.exhibit, entry.report
     document = DOCUMENTS[exhibit.document]
     head = (
@@ -86,7 +91,12 @@ def exhibit_page(entry: Entry, pictures: Mapping[str, str]) -> str:
         return _page(
             exhibit.title, head + run + _section("Protocol", f"<p>{escape(exhibit.protocol)}</p>") + _papers(entry)
         )
-    parts = [head, _figure(entry, pictures), _section("Checks", _checks(report.checks)), _numbers(report)]
+    parts = [
+        head,
+        _figure(entry, pictures, "wide" if wide else "single"),
+        _section("Checks", _checks(report.checks)),
+        _numbers(report),
+    ]
     parts += [f"<p>{escape(remark)}</p>\n" for remark in report.remarks]
     parts += [_section("Protocol", f"<p>{escape(exhibit.protocol)}</p>"), _papers(entry), _provenance(report)]
     return _page(exhibit.title, "".join(parts))
@@ -135,11 +145,11 @@ def _thumbnail(entry: Entry) -> str:
     return f'<a href="{entry.address}"><img src="{address}" alt="{_words(entry)}" loading="lazy"></a>\n'
 
 
-def _figure(entry: Entry, pictures: Mapping[str, str]) -> str:
+def _figure(entry: Entry, pictures: Mapping[str, str], shape: str) -> str:
     caption = escape(entry.exhibit.caption)
     others = f'<a href="{pictures["svg"]}">SVG</a>, <a href="{pictures["png"]}">PNG</a>'
     still = (
-        f'<figure>\n<img src="{pictures["svg"]}" alt="{_words(entry)}">\n'
+        f'<figure>\n<div class="{shape}"><img src="{pictures["svg"]}" alt="{_words(entry)}"></div>\n'
         f"<figcaption>{caption} {others}</figcaption>\n</figure>\n"
     )
     if "gif" not in pictures:

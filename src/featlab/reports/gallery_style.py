@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 GALLERY_STYLE = """
-main { max-width: 60rem; }
+main, footer { max-width: 72rem; } main p, main ul, main table { max-width: 60rem; }
 nav { padding-top: .5rem; }
 img { max-width: 100%; height: auto; background: #ffffff; border-radius: .3rem; }
 .claim { font-size: 1.1rem; }
@@ -18,7 +18,8 @@ img { max-width: 100%; height: auto; background: #ffffff; border-radius: .3rem; 
 .facts th { white-space: nowrap; color: var(--soft); }
 article { border-top: 1px solid var(--line); padding: 0 0 1.2rem; }
 pre { overflow-x: auto; font: .85em ui-monospace, monospace; }
-@media (max-width: 40rem) { .claims, .claims tbody, .claims tr, .claims th, .claims td { display: block; width: auto; }
+@media (max-width: 40rem) { .wide { overflow-x: auto; } .wide img { max-width: none; width: 50rem; }
+  .claims, .claims tbody, .claims tr, .claims th, .claims td { display: block; width: auto; }
   .claims thead { display: none; } .claims th { border-bottom: none; padding-bottom: 0; }
   .claims td { white-space: normal; } }
 """

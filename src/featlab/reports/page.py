@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from featlab.analysis.residuals import Regime
 from featlab.citations import Citation
 from featlab.figures import comparison_figure, cost_figure, energy_figure, link_figure, staircase_figure, to_svg
 from featlab.reports.demonstration import demonstration_sentences
+from featlab.reports.links import Links, links_of
 from featlab.reports.page_style import FRAGMENT_STYLE, STYLE
 from featlab.reports.record import regime_status
 from featlab.reports.words import (
@@ -43,14 +45,33 @@ _NOTATION = (
 )
 
 
-def page(analysis: Analysis, dim: int | None, demonstration: Demonstration | None = None) -> str:
-    """A whole HTML document."""
+@dataclass(frozen=True)
+class _Exhibits:
+    """The exhibits of each line as cells of a table: links into a gallery if there is one, else ids."""
+
+    links: Links
+    gallery: str | None
+
+    def cell(self, line: str) -> str:
+        return ", ".join(map(self.name, self.links.lines.get(line, ())))
+
+    def name(self, id: str) -> str:
+        if self.gallery is None:
+            return f"<code>{escape(id)}</code>"
+        address = f"{self.gallery.rstrip('/')}/{id}.html"
+        return f'<a href="{escape(address, quote=True)}">{escape(id)}</a>'
+
+
+def page(
+    analysis: Analysis, dim: int | None, demonstration: Demonstration | None = None, gallery: str | None = None
+) -> str:
+    """A whole HTML document; `gallery` is the address of a gallery of exhibits to link to."""
     title = f"featlab: {analysis.target.text}"
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
-        + "\n".join(_sections(analysis, dim, demonstration))
+        + "\n".join(_sections(analysis, dim, demonstration, _Exhibits(links_of(analysis), gallery)))
         + f"\n</main>\n<footer>Written by featlab {escape(__version__)}.</footer>\n</body>\n</html>\n"
     )
 
@@ -61,18 +82,24 @@ def fragment(analysis: Analysis, dim: int | None) -> str:
     return f'<div class="featlab"><style>{FRAGMENT_STYLE}</style>{"".join(parts)}</div>'
 
 
-def _sections(analysis: Analysis, dim: int | None, demonstration: Demonstration | None) -> Iterable[str]:
-    yield _head(analysis, heading="h1")
-    yield _section("Exponents", _exponents(analysis, dim))
+def _sections(
+    analysis: Analysis, dim: int | None, demonstration: Demonstration | None, exhibits: _Exhibits
+) -> Iterable[str]:
+    yield _head(analysis, heading="h1") + _shown_by(exhibits, "verdict")
+    yield _section("Exponents", _exponents(analysis, dim, exhibits))
     yield _section("The link", _link_picture(analysis))
     yield _section("Hermite energies", _energy_picture(analysis))
-    yield _section("Staircases", _staircase_picture(analysis) + _stages(analysis))
+    yield _section("Staircases", _staircase_picture(analysis) + _stages(analysis, exhibits))
     if analysis.sample_cost:
-        yield _section("What each algorithm needs", _cost_picture(analysis, dim) + _costs(analysis, dim))
+        yield _section("What each algorithm needs", _cost_picture(analysis, dim) + _costs(analysis, dim, exhibits))
     if analysis.regimes:
-        yield _section("What one giant step leaves unexplained", _residuals(analysis))
+        yield _section(
+            "What one giant step leaves unexplained", _residuals(analysis) + _shown_by(exhibits, "residuals")
+        )
     if demonstration is not None:
         yield _section("Theory over simulation", _demonstration(demonstration))
+    if exhibits.links.letters:
+        yield _section("Exhibits", _exhibit_list(exhibits))
     yield _section("Notation", _table("Notation", ("symbol", "meaning"), _NOTATION))
     yield _section("Papers", _papers(papers_of(analysis)))
 
@@ -123,33 +150,58 @@ def _short(paper: Citation) -> str:
     return f"{first} et al. {paper.year}" if others else paper.short
 
 
-def _exponents(analysis: Analysis, dim: int | None) -> str:
+def _exhibit_list(exhibits: _Exhibits) -> str:
+    items = "".join(
+        f"<li>{exhibits.name(id)}: {escape(exhibits.links.label(id).title)}</li>\n" for id in exhibits.links.letters
+    )
+    command = "Each runs with <code>featlab exhibit run ID</code>; <code>featlab gallery</code> shows them all."
+    return f"<p>What the tables above call exhibits puts a line to the test. {command}</p>\n<ul>\n{items}</ul>"
+
+
+def _shown_by(exhibits: _Exhibits, line: str) -> str:
+    """A paragraph below what is no row of a table."""
+    cell = exhibits.cell(line)
+    return f'<p class="small">Exhibits: {cell}</p>\n' if cell else ""
+
+
+def _column(exhibits: _Exhibits | None) -> tuple[str, ...]:
+    return () if exhibits is None else ("exhibits",)
+
+
+def _cells(exhibits: _Exhibits | None, line: str) -> tuple[str, ...]:
+    return () if exhibits is None else (exhibits.cell(line),)
+
+
+def _exponents(analysis: Analysis, dim: int | None, exhibits: _Exhibits | None = None) -> str:
+    headers = ("exponent", "value", "meaning", "papers", *_column(exhibits))
     rows = [
         (
             f"{escape(exponent.name)} <i>{escape(exponent.symbol)}</i>",
             f"<b>{escape(exponent.value)}</b>",
             escape(exponent.meaning),
             _links(exponent.papers),
+            *_cells(exhibits, exponent.line),
         )
         for exponent in exponents(analysis, dim)
     ]
-    return _table("Exponents of the target", ("exponent", "value", "meaning", "papers"), rows, marked=True)
+    return _table("Exponents of the target", headers, rows, marked=True)
 
 
-def _stages(analysis: Analysis) -> str:
+def _stages(analysis: Analysis, exhibits: _Exhibits | None = None) -> str:
+    headers = ("learner", "stage", "opened by", "directions", *_column(exhibits))
     rows = [
-        (climb.learner, str(place), opened, directions)
+        (*map(escape, (climb.learner, str(place), opened, directions)), *_cells(exhibits, climb.line))
         for climb in climbs(analysis)
         for place, (opened, directions) in enumerate(climb.rows, start=1)
     ]
-    table = _table("Stages and the directions they open", ("learner", "stage", "opened by", "directions"), rows)
+    table = _table("Stages and the directions they open", headers, rows, marked=True)
     later = any(stage.alpha for stage in analysis.grand_staircase[1:])
     return table + (f'<p class="small">{escape(CONDITIONAL)}</p>\n' if later else "")
 
 
-def _costs(analysis: Analysis, dim: int | None) -> str:
+def _costs(analysis: Analysis, dim: int | None, exhibits: _Exhibits | None = None) -> str:
     at_dim = () if dim is None else (f"at d = {dim:,}",)
-    headers = ("algorithm", "samples", *at_dim, "known as", "what it buys", "papers")
+    headers = ("algorithm", "samples", *at_dim, "known as", "what it buys", "papers", *_column(exhibits))
     rows = [
         (
             escape(cost_name(cost)),
@@ -158,6 +210,7 @@ def _costs(analysis: Analysis, dim: int | None) -> str:
             escape("theorem (lower bound)" if cost.known and cost.name.endswith("bound") else status_text(cost)),
             escape(cost.meaning),
             _links(cost.papers),
+            *_cells(exhibits, cost.name),
         )
         for group in cost_groups(analysis.sample_cost)
         for cost in group.costs

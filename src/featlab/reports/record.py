@@ -10,6 +10,7 @@ from featlab.analysis.sample_cost import SampleCost
 from featlab.analysis.staircase import GrandStage, Stage
 from featlab.gaussian.hermite import Floats
 from featlab.reports.demonstration import demonstration_record
+from featlab.reports.links import links_of
 from featlab.reports.words import inputs_text, log10_samples, verdict_sentence
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ def record(analysis: Analysis, dim: int | None, demonstration: Demonstration | N
 
     Directions are lists of `rank` numbers. `leap` is the rotation-invariant one, `generative_exponent` the largest over
     the stages, `alpha_c` that of the first stage (0 if trivial, None if hard); an undecided number is None.
+    `exhibits` has for each of these keys, and each algorithm of `sample_cost`, the ids of the exhibits that show it.
     `demonstration` is theory over simulation, None unless it was asked for.
     """
     target = analysis.target
@@ -38,6 +40,7 @@ def record(analysis: Analysis, dim: int | None, demonstration: Demonstration | N
         "grand_staircase": [_grand_stage(stage) for stage in analysis.grand_staircase],
         "sample_cost": {name: cost.text for name, cost in analysis.sample_cost.items()},
         **_more(analysis, dim),
+        "exhibits": {line: list(ids) for line, ids in links_of(analysis).lines.items()},
         "demonstration": None if demonstration is None else demonstration_record(demonstration),
     }
 

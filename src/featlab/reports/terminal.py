@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from rich.columns import Columns
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -20,6 +21,7 @@ from featlab.analysis import Analysis
 from featlab.analysis.sample_cost import SampleCost
 from featlab.citations import Citation
 from featlab.reports.demonstration import demonstration_sentences
+from featlab.reports.links import Links, links_of
 from featlab.reports.words import (
     CONDITIONAL,
     climbs,
@@ -49,16 +51,18 @@ def render(analysis: Analysis, dim: int | None, demonstration: Demonstration | N
     """Everything, in the order in which a reader asks for it."""
     papers = papers_of(analysis)
     number = {paper: place for place, paper in enumerate(papers, start=1)}
+    links = links_of(analysis)
     return Group(
         _title(analysis),
-        _verdict(analysis),
+        _verdict(analysis, links),
         *_notices(analysis),
         _heading("Exponents"),
-        _exponents(analysis, dim, number),
+        _exponents(analysis, dim, number, links),
         _heading("Staircases: the directions found, stage by stage"),
-        *_staircases(analysis),
-        *([_heading(_costs_heading(dim)), *_costs(analysis, dim, number)] if analysis.sample_cost else []),
+        *_staircases(analysis, links),
+        *([_heading(_costs_heading(dim)), *_costs(analysis, dim, number, links)] if analysis.sample_cost else []),
         *([] if demonstration is None else _demonstration(demonstration)),
+        *([_heading("Exhibits that show it (featlab exhibit run ID)"), _exhibits(links)] if links.letters else []),
         _heading("Papers (arXiv numbers)"),
         _papers(papers),
     )
@@ -83,9 +87,13 @@ def _title(analysis: Analysis) -> Text:
     return Text.assemble((target.text, "bold"), (f"   ({setting(target)})", "dim"))
 
 
-def _verdict(analysis: Analysis) -> Text:
+def _verdict(analysis: Analysis, links: Links) -> Text:
     word, _, rest = verdict_sentence(analysis).partition(":")
-    return Text.assemble((word, _STYLES[analysis.verdict]), f":{rest}")
+    return Text.assemble((word, _STYLES[analysis.verdict]), f":{rest}", (_spaced(links.marks("verdict")), "dim"))
+
+
+def _spaced(marks: str) -> str:
+    return f" {marks}" if marks else ""
 
 
 def _notices(analysis: Analysis) -> Iterable[Text]:
@@ -114,31 +122,34 @@ def _marks(papers: Iterable[Citation], number: dict[Citation, int]) -> str:
     return "[" + ",".join(str(place) for place in sorted(number[paper] for paper in papers)) + "]"
 
 
-def _exponents(analysis: Analysis, dim: int | None, number: dict[Citation, int]) -> Padding:
+def _exponents(analysis: Analysis, dim: int | None, number: dict[Citation, int], links: Links) -> Padding:
     table = _plain_table({"no_wrap": True}, {"justify": "right", "no_wrap": True}, {})
     for exponent in exponents(analysis, dim):
-        meaning = Text.assemble(exponent.meaning, " ", (_marks(exponent.papers, number), "dim"))
+        marks = _marks(exponent.papers, number) + _spaced(links.marks(exponent.line))
+        meaning = Text.assemble(exponent.meaning, " ", (marks, "dim"))
         table.add_row(Text(exponent.name), Text(exponent.value, "bold"), meaning)
     return _indented(table)
 
 
-def _staircases(analysis: Analysis) -> Iterable[RenderableType]:
+def _staircases(analysis: Analysis, links: Links) -> Iterable[RenderableType]:
     table = _plain_table({"no_wrap": True}, {"no_wrap": True}, {})
     for climb in climbs(analysis):
         for place, ((opened, directions), kind) in enumerate(zip(climb.rows, climb.kinds, strict=True)):
             words = Text.assemble(
                 f"{place + 1}. " if directions else "", (opened, _STYLES[kind.upper()] if kind else "")
             )
-            table.add_row(Text(climb.learner if place == 0 else ""), words, Text(directions))
+            marks = links.marks(climb.line) if place == 0 else ""
+            opens = Text.assemble(directions, " " if directions else "", (marks, "dim"))
+            table.add_row(Text(climb.learner if place == 0 else ""), words, opens)
     yield _indented(table)
     if any(stage.alpha for stage in analysis.grand_staircase[1:]):
         yield Text(f"  {CONDITIONAL}", style="dim")
 
 
-def _costs(analysis: Analysis, dim: int | None, number: dict[Citation, int]) -> Iterable[RenderableType]:
+def _costs(analysis: Analysis, dim: int | None, number: dict[Citation, int], links: Links) -> Iterable[RenderableType]:
     """One table for each group, all with the same column widths."""
     groups = cost_groups(analysis.sample_cost)
-    rows = [[_cost_row(cost, dim, number) for cost in group.costs] for group in groups]
+    rows = [[_cost_row(cost, dim, number, links) for cost in group.costs] for group in groups]
     widths = [max(cell.cell_len for cell in column) for column in zip(*itertools.chain(*rows), strict=True)]
     for group, members in zip(groups, rows, strict=True):
         yield Text(f"  {group.heading}", style="cyan")
@@ -148,16 +159,22 @@ def _costs(analysis: Analysis, dim: int | None, number: dict[Citation, int]) -> 
         yield Padding(table, (0, 0, 0, 4))
 
 
-def _cost_row(cost: SampleCost, dim: int | None, number: dict[Citation, int]) -> list[Text]:
+def _cost_row(cost: SampleCost, dim: int | None, number: dict[Citation, int], links: Links) -> list[Text]:
     at_dim = [] if dim is None else [Text(samples_text(cost, dim), justify="right")]
-    samples = Text(cost.text, "bold")
-    return [Text(cost_name(cost)), samples, *at_dim, Text(status_text(cost)), Text(_marks(cost.papers, number), "dim")]
+    marks = Text(_marks(cost.papers, number) + _spaced(links.marks(cost.name)), "dim")
+    return [Text(cost_name(cost)), Text(cost.text, "bold"), *at_dim, Text(status_text(cost)), marks]
 
 
 def _demonstration(demonstration: Demonstration) -> Iterable[RenderableType]:
     yield _heading("Theory over simulation")
     for sentence in demonstration_sentences(demonstration):
         yield _indented(Text(sentence))
+
+
+def _exhibits(links: Links) -> Padding:
+    """The letters used above and their exhibits, in as many columns as fit."""
+    entries = [Text(f"{{{letter}}} {id}", style="dim") for id, letter in links.letters.items()]
+    return _indented(Columns(entries, padding=(0, 2, 0, 0)))
 
 
 def _papers(papers: Sequence[Citation]) -> Padding:

@@ -20,8 +20,9 @@ CONDITIONAL = "Later ratios take earlier directions as exactly known: lower boun
 
 @dataclass(frozen=True)
 class Exponent:
-    """A named number of the target, its value as text, what it means, and where it is defined."""
+    """A named number of the target: its key in the record, its value as text, what it means, where it is defined."""
 
+    line: str
     name: str
     symbol: str
     value: str
@@ -107,6 +108,7 @@ def _reachable(stages: Sequence[GrandStage]) -> str:
 class Climb:
     """A staircase as rows of text: (what opens the stage, the directions it opens), and how it ends."""
 
+    line: str
     learner: str
     rows: tuple[tuple[str, str], ...]
     kinds: tuple[str | None, ...]
@@ -114,15 +116,15 @@ class Climb:
 
 def climbs(analysis: Analysis) -> tuple[Climb, ...]:
     """The staircases. One that stops short says why: undecided, or nothing more to be found this way."""
-    giant = _climb("giant steps, n = O(d)", "giant steps", analysis.giant_steps, analysis)
+    giant = _climb("giant_steps", "giant steps, n = O(d)", "giant steps", analysis.giant_steps, analysis)
     return (
         *(() if analysis.verdict is Verdict.OPEN else (giant,)),
-        _climb("correlations only (leap)", "leap", analysis.staircase, analysis),
-        _climb("any function of the label", "grand staircase", analysis.grand_staircase, analysis),
+        _climb("staircase", "correlations only (leap)", "leap", analysis.staircase, analysis),
+        _climb("grand_staircase", "any function of the label", "grand staircase", analysis.grand_staircase, analysis),
     )
 
 
-def _climb(learner: str, name: str, stages: Sequence[Stage], analysis: Analysis) -> Climb:
+def _climb(line: str, learner: str, name: str, stages: Sequence[Stage], analysis: Analysis) -> Climb:
     rows = [(stage_text(stage, place), stage_directions(stage)) for place, stage in enumerate(stages)]
     kinds = [str(stage.kind) if isinstance(stage, GrandStage) else None for stage in stages]
     short = sum(stage.directions.shape[1] for stage in stages) < analysis.target.rank
@@ -132,7 +134,7 @@ def _climb(learner: str, name: str, stages: Sequence[Stage], analysis: Analysis)
     elif short:
         rows.append(("nothing more is found" if stages else "nothing is found", ""))
         kinds.append(None)
-    return Climb(learner, tuple(rows), tuple(kinds))
+    return Climb(line, learner, tuple(rows), tuple(kinds))
 
 
 def status_text(cost: SampleCost) -> str:
@@ -164,26 +166,29 @@ def exponents(analysis: Analysis, dim: int | None = None) -> tuple[Exponent, ...
     if analysis.leap is not None and analysis.coordinate_leap not in (None, analysis.leap):
         leap_meaning += f" ({analysis.coordinate_leap} in h1..h{analysis.target.rank})"
     ratio = Exponent(
+        "alpha_c",
         "critical ratio",
         "alpha_c",
         critical_ratio(analysis),
-        f"n/d where AMP sees a direction{_at_dim(analysis, dim)}",
+        f"n/d where AMP starts{_at_dim(analysis, dim)}",
         cite("troiani2024", "defilippis2025"),
     )
     return (
         Exponent(
+            "information_exponent",
             "information exponent",
             "l",
             _number(analysis.information_exponent),
             "lowest degree of the Hermite expansion",
             cite("benarous2021"),
         ),
-        Exponent("leap", "L", _number(analysis.leap), leap_meaning, cite("abbe2023")),
+        Exponent("leap", "leap", "L", _number(analysis.leap), leap_meaning, cite("abbe2023")),
         Exponent(
+            "generative_exponent",
             "generative exponent",
             "k*",
             _number(analysis.generative_exponent),
-            "the same with any function of the label",
+            "the same for functions of the label",
             cite("damian2024", "troiani2024", "damian2025"),
         ),
         *(() if analysis.verdict is Verdict.OPEN else (ratio,)),
