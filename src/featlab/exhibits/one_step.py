@@ -9,7 +9,7 @@ Points of a study have student, teacher, noise, dim, psi1 = n/d and psi2 = p/d; 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,17 +22,21 @@ from featlab.gaussian.hermite import Floats
 from featlab.learners.giant import GiantSteps
 from featlab.learners.readout import Readout
 from featlab.learners.students import TwoLayer
+from featlab.study.runner import Runner
 from featlab.targets import Target
 from featlab.targets import target as make_target
 from featlab.theory.giant.features import Features
+from featlab.theory.giant.given import given_features, given_ridge_risk
 from featlab.theory.giant.labels import Labels
 from featlab.theory.giant.readout import giant_step_features, neuron_law
-from featlab.theory.giant.ridge import Sizes
+from featlab.theory.giant.ridge import Sizes, ridge_risk
 from featlab.theory.question import Question, Start
+from featlab.theory.ridge import given_weights_risk, linear_part
 from featlab.theory.spikes import GradientSpike, critical_step, gradient_spike, label_moments, slope_moments
 
 _CHUNK = 4096
 TEST_SAMPLES = 8192
+_GIVEN_NODES = 16
 
 
 @dataclass(frozen=True)
@@ -170,6 +174,61 @@ def _ridge_path(features: Floats, labels: Floats, ridges: Floats) -> Floats:
     moment = labels if dual else features.T @ labels
     solved = vectors @ ((vectors.T @ moment)[:, None] / (values[:, None] + ridges)) / count
     return features.T @ solved if dual else solved
+
+
+def run_ridge(point: Mapping[str, Any], key: int) -> list[dict[str, Any]]:
+    """One start and one batch, followed to every step; then ridge regression on n fresh samples for each.
+
+    Besides the setting a point has `steps` and their `unit` (of UNITS), `ridges` p lambda, and `given`: what to predict
+    with the weights as they are, "gaussian" (the Gaussian equivalent, for small steps), "conditional" (that given the
+    coordinate along the spike) or "nothing". Risks are excess risks, without the label noise.
+    """
+    setting, rng = Setting.of(point), np.random.default_rng(key)
+    batch, rows = setting.draw(rng), []
+    samples, ridges = setting.sizes.samples, np.array(point["ridges"]) / setting.sizes.width
+    for step in point["steps"]:
+        weights = batch.start + step * UNITS[point["unit"]](setting) * batch.gradient
+        risks = excess_risks(setting.target, setting.student, weights, samples, ridges, rng)
+        given = _GIVEN[point["given"]](setting, weights, batch.common, ridges) - setting.target.noise
+        rows += [
+            {"step": step, "ridge": ridge, "excess": risk, "given": expected}
+            for ridge, risk, expected in zip(point["ridges"], risks.tolist(), given.tolist(), strict=True)
+        ]
+    return rows
+
+
+UNITS: dict[str, Callable[[Setting], float]] = {
+    "critical": lambda setting: setting.critical_size,
+    "eta": lambda setting: setting.sizes.width**-0.5,
+    "gamma": lambda setting: 1.0,
+}
+
+
+def _given_gaussian(setting: Setting, weights: Floats, common: Floats, ridges: Floats) -> Floats:
+    part, labels = linear_part(setting.student), label_moments(setting.target)
+    overlap = weights[:, : setting.target.rank]
+    return np.array([given_weights_risk(weights, overlap, part, labels, setting.sizes.samples, r) for r in ridges])
+
+
+def _given_conditional(setting: Setting, weights: Floats, common: Floats, ridges: Floats) -> Floats:
+    direction = common / np.linalg.norm(common)
+    none = np.zeros(len(weights))
+    features = given_features(setting.target, setting.student, weights, none, direction, nodes=_GIVEN_NODES)
+    return np.array([given_ridge_risk(features, setting.sizes.samples, ridge).risk for ridge in ridges])
+
+
+_GIVEN: dict[str, Callable[[Setting, Floats, Floats, Floats], Floats]] = {
+    "gaussian": _given_gaussian,
+    "conditional": _given_conditional,
+    "nothing": lambda setting, weights, common, ridges: np.full(len(ridges), np.nan),
+}
+RIDGE = Runner(run_ridge, index=("step", "ridge"))
+
+
+def limit_excess(setting: Setting, size: float, ridges: Floats) -> Floats:
+    """Theory's excess risk at each lambda after a step gamma = `size`, in the limit of the conditional equivalent."""
+    features, labels = limit_features(setting.target, setting.student.name, size, setting.sizes)
+    return np.array([ridge_risk(features, labels, setting.sizes, r).risk for r in ridges]) - setting.target.noise
 
 
 def limit_features(
