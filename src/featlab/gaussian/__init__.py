@@ -22,6 +22,7 @@ _PUBLIC = {
     "compare_with_log": "powerlaw",
     "fit_power_law": "powerlaw",
     "crossing": "crossings",
+    "crossing_with_error": "crossings",
     "local_slopes": "powerlaw",
 }
 

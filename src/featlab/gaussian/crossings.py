@@ -44,6 +44,28 @@ def crossing(x: ArrayLike, y: ArrayLike, level: float) -> float:
     return float(points[above - 1] * (points[above] / points[above - 1]) ** share)
 
 
+def crossing_with_error(x: ArrayLike, samples: ArrayLike, level: float) -> tuple[float, float]:
+    """The `crossing` of the mean over seeds, and its standard error.
+
+    The error is that of log x by the jackknife (Efron and Stein 1981), times x: one seed is left out at a time, at all
+    x. It is infinite if without some seed there is no crossing, and where there is none with all of them.
+
+    Args:
+        x: as in `crossing`.
+        samples: measurements, seeds along the first axis, at least two, and x along the second.
+        level: the level.
+    """
+    values = np.asarray(samples, dtype=np.float64)
+    if values.ndim != 2 or len(values) < 2:
+        raise InvalidParameter("samples", f"shape {values.shape}", "at least two seeds along the first of two axes")
+    found = crossing(x, values.mean(axis=0), level)
+    count = len(values)
+    without = np.array([crossing(x, np.delete(values, seed, axis=0).mean(axis=0), level) for seed in range(count)])
+    if not (0 < found < inf) or not np.all((without > 0) & (without < inf)):
+        return found, inf
+    return found, float(found * np.sqrt((count - 1) * np.var(np.log(without))))
+
+
 def hitting_times(times: ArrayLike, curves: ArrayLike, level: float) -> Floats:
     """When each curve (the last axis is time) first reaches `level`, interpolated linearly between looks.
 
