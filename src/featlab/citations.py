@@ -84,6 +84,13 @@ _PAPERS = (
         "2402.03220",
     ),
     Citation(
+        "cui2024",
+        "Cui, Pesce, Dandi, Krzakala, Lu, Zdeborova, Loureiro",
+        2024,
+        "Asymptotics of feature learning in two-layer networks after one gradient-step",
+        "2402.04980",
+    ),
+    Citation(
         "lee2024",
         "Lee, Oko, Suzuki, Wu",
         2024,
