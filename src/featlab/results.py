@@ -14,6 +14,7 @@ QUANTITIES: dict[str, tuple[tuple[str, ...], str]] = {
     "cosine": (("neuron", "direction"), "M_ik / |w_i|"),
     "subspace": (("component",), "singular values of the matrix of cosines, over sqrt(p)"),
     "risk": ((), "E[(y - f)^2] on fresh samples, label noise included"),
+    "posterior_risk": ((), "E[(y - E[y | What x, C])^2] on fresh samples, of the posterior mean of the label"),
     "risk_error": ((), "standard error of the risk, from its finite number of fresh fields"),
     "ridge": ((), "lambda of the fitted second layer, or of the kernel's fit"),
     "captured": ((), "E[f* f] / E[f*^2] on fresh samples: the share of the target that the fit reproduces"),

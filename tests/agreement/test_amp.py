@@ -16,6 +16,7 @@ import pytest
 
 from featlab.learners import BayesAmp
 from featlab.simulate import simulate
+from featlab.theory.bayes.errors import bayes_errors
 from featlab.theory.bayes.state_evolution import state_evolution
 
 DIM, SEEDS, LOOKS = 2000, 20, (1, 4, 8)
@@ -57,3 +58,19 @@ def test_overlaps_follow_state_evolution(text, alpha):
     assert agrees(prediction, mean, error)
     assert not agrees(0.8 * prediction, mean, error)
     assert not agrees(1.2 * prediction, mean, error)
+
+
+def test_risk_of_the_posterior_mean():
+    """At a start M = Q = q I, C = (1 - q) I it is that of the Bayes-optimal predictor; the plug-in has another."""
+    text, start = "sign(h1*h2)", 0.5
+    learner = BayesAmp(iterations=1, start="informed", start_overlap=start)
+    sizes = {"dim": DIM, "samples": DIM, "seeds": SEEDS, "times": (0,)}
+    found = simulate(text, learner, **sizes, observe=("risk", "posterior_risk"), progress=False)
+    errors = bayes_errors(text, start * np.eye(2))
+    for values, right, wrong in (
+        (found.posterior_risk, errors.squared, errors.plug_in),
+        (found.risk, errors.plug_in, errors.squared),
+    ):
+        mean, error = float(values.mean()), float(values.std(ddof=1)) / SEEDS**0.5
+        assert abs(mean - right) < 4 * error + ALLOWANCE
+        assert abs(mean - wrong) > 4 * error + ALLOWANCE

@@ -180,6 +180,12 @@ def test_precision_takes_curvatures_only_where_much_is_known():
     np.testing.assert_allclose(precision_of(*single(squares, squares)), squares, rtol=1e-4)
 
 
+def test_precision_of_two_equal_rows():
+    """Below a threshold both rows may follow one direction; the rounded correlation of their g may then exceed 1."""
+    squares = 0.1 * np.array([[1.0, 1 + 3e-6], [1 + 3e-6, 1.0]])
+    np.testing.assert_allclose(precision_of(*single(squares, squares)), squares, rtol=1e-4)
+
+
 def test_covariance_of_directions_known_unequally_well():
     precision = np.array([[1e12, 3e5], [3e5, 1.5]])
     exact = np.linalg.inv(np.eye(2) + precision)

@@ -24,6 +24,7 @@ from featlab.simulate.amp_mixture import CHUNK_NUMBERS, MixtureDenoiser
 from featlab.simulate.amp_table import TabulatedDenoiser
 from featlab.simulate.designs.choose import Demand, Sizes
 from featlab.simulate.linalg import product
+from featlab.simulate.observe import posterior_risk
 from featlab.simulate.problem import Algorithm, Problem, label_noise, labels
 from featlab.simulate.random import named
 from featlab.simulate.spectral import power_iteration
@@ -37,7 +38,8 @@ ZERO_NORM = 1e-3
 # From this precision on a direction is well known (overlap above 0.9); a curvature is at least this share of a square.
 _WELL_KNOWN = 10.0
 _LEAST_RATIO = 0.05
-_SINGULAR = 1e-6
+# Sums over the samples are rounded, the more the more there are: correlations of equal rows come out as 1 up to this.
+_SINGULAR = 1e-5
 
 
 @jax.tree_util.register_dataclass
@@ -152,7 +154,18 @@ def posterior_covariance(precision: Array) -> Array:
 
 def bayes_amp(problem: Problem) -> Algorithm:
     """The algorithm for a problem whose learner is a `BayesAmp`."""
-    return Algorithm(partial(init, problem), partial(draw, problem), partial(step, problem), outcomes=OUTCOMES)
+
+    def measured_posterior_risk(state: State, key: Array) -> Array:
+        return posterior_risk(problem, state.network, state.covariance, key)
+
+    return Algorithm(
+        partial(init, problem),
+        partial(draw, problem),
+        partial(step, problem),
+        outcomes=OUTCOMES,
+        measures={"posterior_risk": measured_posterior_risk},
+        on_request=("posterior_risk",),
+    )
 
 
 def amp_demand(learner: Any, student: None, target: Any, sizes: Sizes) -> Demand:

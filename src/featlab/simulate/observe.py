@@ -99,22 +99,46 @@ def risk(problem: Problem, network: Any, key: Array) -> tuple[Array, Array]:
     Without a student, f is the link at the estimated fields, averaged over noise variables inside it: their average
     squared error is the mean product of the errors of two independent draws.
     """
+    clean, fields = _fresh_fields(problem, network, key)
+    if problem.student is None:
+        errors = [clean - _link_at(problem, fields, named(key, f"risk link {k}")) for k in range(2)]
+        squares = errors[0] * errors[1]
+    else:
+        squares = (clean - output(problem, network, fields)) ** 2
+    return jnp.mean(squares) + problem.target.noise, jnp.std(squares) / RISK_SAMPLES**0.5
+
+
+def posterior_risk(problem: Problem, network: Any, covariance: Array, key: Array) -> Array:
+    """E[(y - E[y | omega])^2] over fresh fields, where an estimate What with covariance C takes z ~ N(omega, C) for the
+    true fields, omega = What x: the risk of the Bayes-optimal predictor, if C is right.
+
+    The average over z inside the square is the mean product of the errors of two independent draws.
+    """
+    clean, fields = _fresh_fields(problem, network, key)
+    values, vectors = jnp.linalg.eigh(covariance)
+    root = vectors * jnp.sqrt(jnp.maximum(values, 0.0))
+    errors = []
+    for k in range(2):
+        draw = product(normal(named(key, f"posterior {k}"), fields.shape, problem.design.dtype), root.T)
+        errors.append(clean - _link_at(problem, fields + draw, named(key, f"risk link {k}")))
+    return jnp.mean(errors[0] * errors[1]) + problem.target.noise
+
+
+def _fresh_fields(problem: Problem, network: Any, key: Array) -> tuple[Array, Array]:
+    """Labels of fresh samples without their additive noise (RISK_SAMPLES,), and the student's fields at them."""
     known, dtype = problem.design.known, problem.design.dtype
     weights = seen_weights(problem.design, network.weights)
     across = lower_triangle(weights[:, known:])
     coordinates = normal(named(key, "risk targets"), (RISK_SAMPLES, known), dtype)
     others = normal(named(key, "risk others"), (RISK_SAMPLES, across.shape[1]), dtype)
     fields = product(coordinates, weights[:, :known].T) + product(others, across.T)
-    noise = label_noise(problem, named(key, "risk labels"), (RISK_SAMPLES,))
-    target_fields = label_fields(problem.design, coordinates)
-    clean = labels(problem, target_fields, noise.at[:, problem.target.hidden :].set(0))
-    if problem.student is None:
-        again = [label_noise(problem, named(key, f"risk link {k}"), (RISK_SAMPLES,)) for k in range(2)]
-        errors = [clean - labels(problem, fields, noise.at[:, problem.target.hidden :].set(0)) for noise in again]
-        squares = errors[0] * errors[1]
-    else:
-        squares = (clean - output(problem, network, fields)) ** 2
-    return jnp.mean(squares) + problem.target.noise, jnp.std(squares) / RISK_SAMPLES**0.5
+    return _link_at(problem, label_fields(problem.design, coordinates), named(key, "risk labels")), fields
+
+
+def _link_at(problem: Problem, fields: Array, key: Array) -> Array:
+    """g at these fields with fresh noise inside the link, and no additive noise."""
+    noise = label_noise(problem, key, (len(fields),))
+    return labels(problem, fields, noise.at[:, problem.target.hidden :].set(0))
 
 
 def aligned(rows: Array, rank: int) -> Array:

@@ -12,8 +12,8 @@ from featlab.theory.question import NoPrediction, Prediction, Question, Start
 
 _STILL = 1e-9
 _WORDS = (
-    "state evolution of Bayes-AMP as d -> infinity at n/d fixed: the overlap matrix of the estimate, and the risk of "
-    "the plug-in predictor g(What x)"
+    "state evolution of Bayes-AMP as d -> infinity at n/d fixed: the overlap matrix of the estimate, and the risks "
+    "of the plug-in predictor g(What x) and of the posterior mean of the label"
 )
 _DAMPED = "; with damping the path is that of damped state evolution, only the end is exact"
 _WEAK = "; from a start of overlap 1/sqrt(d) the time to leave it is only known up to its logarithm"
@@ -56,8 +56,10 @@ def predict_amp(question: Question, start: Start) -> Prediction:
         path.append(new)
     overlaps = np.array([path[min(step, len(path) - 1)] for step in question.steps])
     values = {"overlap": overlaps, "gram": overlaps}
-    if question.asks("risk"):
-        values["risk"] = np.array([bayes_errors(of, one).plug_in for one in overlaps])
+    if question.asks("risk") or question.asks("posterior_risk"):
+        errors = [bayes_errors(of, one) for one in overlaps]
+        values["risk"] = np.array([one.plug_in for one in errors])
+        values["posterior_risk"] = np.array([one.squared for one in errors])
     words = _WORDS + (_DAMPED if learner.damping > 0 else "") + (_WEAK if weak else "")
     return Prediction(values, words)
 

@@ -1,0 +1,67 @@
+"""What the exhibits on message passing share: runs of Bayes-AMP over sample ratios n/d, and their ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from featlab.exhibits.protocol import Part
+from featlab.gaussian.hermite import Floats
+from featlab.study import Study
+
+# As in the code of Troiani et al. 2024: damping .35 and at most 200 iterations.
+ITERATIONS = 200
+_OBSERVED = ("overlap", "risk", "posterior_risk")
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Which runs are made: the sample ratios n/d, the runs at each (seeds, and repeats in further processes where one
+    takes long), and the iterations that are looked at besides the last."""
+
+    ratios: Sequence[float]
+    seeds: int
+    repeats: int = 1
+    looks: Sequence[int] = ()
+    iterations: int = ITERATIONS
+
+
+def amp_part(target: str, dim: int, runs: Runs, key: int) -> Part:
+    """Bayes-AMP from a random start at every ratio."""
+    fixed = {
+        "target": target,
+        "learner": "bayes-amp",
+        "dim": dim,
+        "seeds": runs.seeds,
+        "iterations": runs.iterations,
+        "times": [*map(float, runs.looks), float(runs.iterations)],
+    }
+    axes = {"ratio": list(map(float, runs.ratios))}
+    return Part(
+        Study(fixed, axes, {"samples": "round(ratio*dim)"}, repeats=runs.repeats, key=key, observe=list(_OBSERVED))
+    )
+
+
+def all_runs(values: xr.DataArray) -> xr.DataArray:
+    """Seeds and repeats along one axis, `run`, which comes first."""
+    merged = [axis for axis in ("repeat", "seed") if axis in values.dims]
+    return values.stack(run=merged, create_index=False).transpose("run", ...)
+
+
+def ends(data: xr.Dataset, name: str) -> xr.DataArray:
+    """A quantity after the last iteration, (run, ratio, ...)."""
+    return all_runs(data[name].isel(time=-1)).transpose("run", "ratio", ...)
+
+
+def place_of(data: xr.Dataset, ratio: float) -> int:
+    """Where a ratio lies on its axis."""
+    return data.get_index("ratio").get_loc(ratio)
+
+
+def diagonal(overlap: xr.DataArray) -> Floats:
+    """|M_kk| of each direction, along the last axis, the axes before it as they were."""
+    values = overlap.transpose(..., "neuron", "direction").values
+    return np.abs(np.diagonal(values, axis1=-2, axis2=-1))
