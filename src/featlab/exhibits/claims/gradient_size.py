@@ -91,7 +91,7 @@ def _sizes(data: xr.Dataset, axis: str, quantity: str) -> xr.DataArray:
 def measured(data: xr.Dataset, axis: str, quantity: str) -> tuple[xr.DataArray, xr.DataArray]:
     """The root mean square over all neurons, and its standard error."""
     squares = data[quantity].transpose("seed", "k", axis)
-    size = np.sqrt(squares.mean("seed"))
+    size = squares.mean("seed") ** 0.5
     return size, xr.DataArray(standard_error(squares), size.coords, size.dims) / (2 * size)
 
 
