@@ -52,6 +52,14 @@ def test_the_layout(path: Path) -> None:
     assert set(dataset["run_outcome"].values.ravel()) == {"ok"}
 
 
+def test_a_measured_value_with_the_name_of_an_axis(path: Path) -> None:
+    study = Study(axes={"ridge": [1.0, 2.0]})
+    run(study, Runner(lambda point, key: [{"ridge": 2 * point["ridge"]}], name="doubled"), path)
+    dataset = open_study(path)
+    np.testing.assert_array_equal(dataset["ridge"], [1, 2])
+    np.testing.assert_array_equal(dataset["measured_ridge"], [2, 4])
+
+
 def test_every_value_is_where_its_point_is(path: Path) -> None:
     run(GRID, run_point, path)
     dataset = open_study(path)

@@ -1,8 +1,8 @@
 """A study's results as one labelled `xarray.Dataset`, whatever order they came in.
 
 Dimensions: the axes of the study in their order, `repeat` if there are several, the index of the rows, and the axes of
-values that are lists. Where a run is missing or failed, numbers are NaN; `run_outcome` says which ("ok", "failed",
-"missing").
+values that are lists. A measured value with the name of a swept parameter is called `measured_<name>`. Where a run is
+missing or failed, numbers are NaN; `run_outcome` says which ("ok", "failed", "missing").
 """
 
 from __future__ import annotations
@@ -94,7 +94,9 @@ def assemble(
     coordinates = _coordinates(study, points) | {name: (name, np.array(values)) for name, values in index.items()}
     if study.repeats > 1:
         coordinates["repeat"] = ("repeat", np.arange(study.repeats))
-    return xr.Dataset(data, coordinates, attributes)
+    # A simulation says which ridge it used even where the study sweeps it: the axis keeps the name.
+    named = {f"measured_{name}" if name in coordinates else name: array for name, array in data.items()}
+    return xr.Dataset(named, coordinates, attributes)
 
 
 @contextmanager
