@@ -13,7 +13,7 @@ from featlab.gaussian.activations import activation
 from featlab.gaussian.quadrature import legendre
 from featlab.theory.reuse.dmft import Descent, lower_root
 from featlab.theory.reuse.predictor import by_quadrature, by_sampling, estimate
-from tests.theory.reuse_reference import usual_form
+from featlab.theory.reuse.usual_form import usual_form
 
 ROOT_TWO = 2**0.5
 PAIR = (ROOT_TWO, -ROOT_TWO)
@@ -156,16 +156,11 @@ def test_fresh_batches_do_not_see_it():
 # --- the usual form --------------------------------------------------------------------------------------------------
 
 
-def both_forms(act, value, slope, curvature, steps):
+def both_forms(act, curvature, steps):
     """Means and standard errors of (M, Q) by both forms, for p = 2 and tanh(2 h1) + h2/2."""
     problem = descent("tanh(2*h1) + h2/2", act, PAIR, step=0.6)
     ours = by_sampling(problem, *origin(problem), range(steps + 1), steps, samples=2**13, repeats=8)
-
-    def link(fields):
-        return np.tanh(2 * fields[:, 0]) + fields[:, 1] / 2
-
-    law = (link, 2, problem.second, value, slope, curvature, 0.6, 3.0, steps, 2**13)
-    repeats = [usual_form(*law, seed) for seed in range(4)]
+    repeats = [usual_form(problem, curvature, steps, 2**13, seed) for seed in range(4)]
     theirs = [np.array([repeat[part] for repeat in repeats]) for part in (0, 1)]
     differences = [getattr(ours.path, name) - part.mean(axis=0) for name, part in zip(NAMES, theirs, strict=True)]
     # the scatter of four repeats is a poor error on its own: pooled over the entries of a matrix
@@ -178,22 +173,18 @@ NAMES = ("overlap", "gram")
 
 
 def test_a_smooth_student_follows_the_usual_form():
-    def slope(x):
-        return 1 - np.tanh(x) ** 2
-
-    differences, errors = both_forms("tanh", np.tanh, slope, lambda x: -2 * np.tanh(x) * slope(x), 4)
+    differences, errors = both_forms("tanh", lambda x: -2 * np.tanh(x) * (1 - np.tanh(x) ** 2), 4)
     for difference, error in zip(differences, errors, strict=True):
         assert agrees(difference, 0, error)
         assert error.max() < 2e-3
-    without, errors = both_forms("tanh", np.tanh, slope, np.zeros_like, 4)
+    without, errors = both_forms("tanh", np.zeros_like, 4)
     assert not agrees(without[1], 0, errors[1]), "responses without sigma'' are wrong"
 
 
 def test_a_kink_belongs_to_the_response():
     """For relus with a = +-sqrt(2) the response of a neuron to itself is F = E[D lambda] = -1/2 + phi(0)^2 at first;
     derivatives away from the kink give -1/2, and with it (1 + gamma F)^2 in the squared norm is off by .14."""
-    relu = (lambda x: np.maximum(x, 0), lambda x: (x > 0).astype(float), np.zeros_like)
-    differences, errors = both_forms("relu", *relu, 1)
+    differences, errors = both_forms("relu", np.zeros_like, 1)
     assert agrees(differences[0], 0, errors[0]), "the first force needs no response"
     assert not agrees(differences[1], 0, errors[1], 20)
 
@@ -245,12 +236,7 @@ def test_the_kink_explains_the_mismatch_in_a_published_curve():
     found = by_sampling(problem, *origin(problem), [6], 6, samples=2**13, repeats=8)
     assert agrees(found.path.overlap[0, 0], (0.2965, -0.2353), 0.0034, 2)
     assert not agrees(found.path.overlap[0, 0], (0.320, -0.249), 0.0034, 2)
-
-    def link(fields):
-        return np.tanh(fields[:, 0] + fields[:, 1] ** 3 - 3 * fields[:, 1])
-
-    relu = (lambda x: np.maximum(x, 0), lambda x: (x > 0).astype(float), np.zeros_like)
-    without, _ = usual_form(link, 2, problem.second, *relu, 0.5, 5.0, 6, 2**14, 1)
+    without, _ = usual_form(problem, np.zeros_like, 6, 2**14, 1)
     assert not agrees(without[6, 0], (0.2965, -0.2353), 0.0034, 2)
     share = (without[6, 0, 0] - found.path.overlap[0, 0, 0]) / (0.320 - found.path.overlap[0, 0, 0])
     assert 0.5 < share < 1
