@@ -54,14 +54,14 @@ _NO_DEGREE = "erf"  # its second coefficient is zero: the control for l = 2
 
 def studies(size: Size) -> Mapping[str, Part]:
     """A grid of d and kappa for each l; and a student that lacks degree 2."""
-    seeds = 16 if size is Size.LARGE else 24
     design = "dense" if size is Size.QUICK else "virtual"  # the same law; small sizes compile faster on a stored X
     parts = {}
     for leap, dims in _DIMS[size].items():
         powers = [leap + beyond for beyond in _BEYOND.get(size, _ALL_BEYOND)[leap]]
+        seeds = 24 if leap == 1 or size is Size.QUICK else 8  # more neurons and far more samples for l > 1
         parts[f"l={leap}"] = _part(leap, _CASES[leap][1], {"dim": dims, "kappa": powers}, seeds, design)
     if size is not Size.QUICK:
-        control = _part(2, _NO_DEGREE, {"dim": [_DIMS[size][2][1]], "kappa": [2.0]}, seeds, design)
+        control = _part(2, _NO_DEGREE, {"dim": [_DIMS[size][2][1]], "kappa": [2.0]}, 8, design)
         parts[f"l=2, {_NO_DEGREE}"] = control
     return parts
 
