@@ -158,3 +158,31 @@ def test_vectors_of_many_questions_stay_orthonormal(monkeypatch):
 
 def test_control_without_measured_norms_they_do_not(monkeypatch):
     assert lost_orthogonality(1000, monkeypatch) > 1e-3
+
+
+def tilt_of_new(many, monkeypatch):
+    """Largest product of a new vector with any other after 20 blocks of two that lie in the span up to 1e-4, the first
+    60 vectors having products of 1e-5 with each other, as float32 sums over 10^5 samples leave them."""
+    monkeypatch.setattr(linalg, "_MANY", many)
+    rng = np.random.default_rng(0)
+    known = np.linalg.qr(rng.standard_normal((2000, 60)))[0].T
+    known = known + 1e-5 * rng.standard_normal((60, 60)) @ known
+    basis = jnp.asarray(np.vstack([known, np.zeros((40, 2000))]), jnp.float32)
+    divided = jax.jit(lambda basis, block: linalg.split(basis, block)[2])
+    for count in range(60, 100, 2):
+        near = rng.standard_normal((2, count)) @ np.asarray(basis[:count]) / np.sqrt(count)
+        block = near + 1e-4 * rng.standard_normal((2, 2000)) / np.sqrt(2000)
+        basis = basis.at[count : count + 2].set(divided(basis, jnp.asarray(block, jnp.float32)))
+    products = np.asarray(basis, dtype=float) @ np.asarray(basis, dtype=float).T
+    kept = np.diagonal(products) > 0.5
+    assert np.count_nonzero(kept[60:]) >= 10
+    return np.abs((products - np.diag(np.diagonal(products)))[60:][kept[60:]]).max()
+
+
+def test_a_third_pass_keeps_small_tilts_from_growing(monkeypatch):
+    """Message passing at d = 10^4 asks some hundred questions; without it they were no longer orthogonal after 120."""
+    assert tilt_of_new(32, monkeypatch) < 1e-5
+
+
+def test_control_without_it_they_grow(monkeypatch):
+    assert tilt_of_new(1000, monkeypatch) > 1e-5

@@ -83,9 +83,10 @@ def _cholesky_pass(lower: Array, q: Array, gram: Array) -> tuple[Array, Array]:
 def split(basis: Array, block: Array) -> tuple[Array, Array, Array]:
     """block (p, n) = C basis + L Q with `basis` (l, n) of orthonormal or zero rows, and Q too, orthogonal to it.
 
-    Orthogonalises twice, which is enough (Giraud, Langou, Rozloznik 2005). A row of `block` that lies in the basis up
-    to rounding (a question asked before) leaves a zero row of Q: what is left of it would point anywhere, mostly into
-    the basis again. Returns C (p, l), L (p, p) and Q (p, n).
+    Orthogonalises twice, which is enough for a basis that is orthonormal up to rounding (Giraud, Langou, Rozloznik
+    2005); after many questions, which were nearly asked before, a third time, or errors would grow from block to block.
+    A row of `block` that lies in the basis up to rounding (a question asked before) leaves a zero row of Q: what is
+    left of it would point anywhere, mostly into the basis again. Returns C (p, l), L (p, p) and Q (p, n).
     """
     first = product(basis, block.T).T
     left = block - product(first, basis)
@@ -94,7 +95,17 @@ def split(basis: Array, block: Array) -> tuple[Array, Array, Array]:
     lower, q = lower_factor(jnp.where(new, left, 0))
     second = product(basis, q.T).T
     correction, q = _corrected(second, q, q - product(second, basis))
-    return first + product(lower, second), product(lower, correction), q
+    along, lower = first + product(lower, second), product(lower, correction)
+    if len(basis) > _MANY:
+        third = product(basis, q.T).T
+        correction, q = _mostly_new(q - product(third, basis))
+        along, lower = along + product(lower, third), product(lower, correction)
+    return along, lower, q
+
+
+def _mostly_new(remainder: Array) -> tuple[Array, Array]:
+    """`lower_factor` of what is left of unit rows off the basis; rows of which most was in the basis were rounding."""
+    return lower_factor(jnp.where(jnp.sum(remainder**2, axis=1, keepdims=True) > 1 / 2, remainder, 0))
 
 
 def _corrected(second: Array, q: Array, remainder: Array) -> tuple[Array, Array]:
@@ -104,9 +115,8 @@ def _corrected(second: Array, q: Array, remainder: Array) -> tuple[Array, Array]
         return lower_factor(remainder)
     if second.shape[1] > _MANY:
         # After many questions, new blocks lie in the span of the old ones up to 1e-3 or less, and S is no longer small:
-        # then norms have to be measured, or errors grow from block to block. What is mostly in the span is rounding.
-        mostly_new = jnp.sum(remainder**2, axis=1, keepdims=True) > 1 / 2
-        return lower_factor(jnp.where(mostly_new, remainder, 0))
+        # then norms have to be measured.
+        return _mostly_new(remainder)
     missing = jnp.sum(q**2, axis=1) < 1 / 2
     eye = jnp.eye(len(q), dtype=q.dtype)
     gram = eye - product(second, second.T)
