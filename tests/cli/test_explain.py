@@ -207,3 +207,13 @@ def test_narrow_output_follows_columns() -> None:
         widths[columns] = max(map(len, shown.splitlines()))
     assert widths["100"] > 80
     assert widths["60"] <= 60
+
+
+def test_gallery_is_linked_from_where_the_page_lies(tmp_path: Path) -> None:
+    page = tmp_path / "pages" / "page.html"
+    page.parent.mkdir()
+    assert run("explain", "He3(h1)", "--html", str(page), "--gallery", str(tmp_path / "gallery")).exit_code == 0
+    assert 'href="../gallery/extragradient.html"' in page.read_text(encoding="utf-8")
+    result = run("explain", "He3(h1)", "--gallery", "https://example.org/gallery")
+    assert result.exit_code == 2
+    assert "--html" in result.output

@@ -124,3 +124,14 @@ def test_notebook_display(explained: Explained) -> None:
 
 def test_page_is_the_same_twice(explained: Explained) -> None:
     assert explained("He3(h1)").to_html() == explained("He3(h1)").to_html()
+
+
+def test_exhibits_are_linked_to_a_gallery(explained: Explained) -> None:
+    explanation = explained("He3(h1)")
+    without, linked = (Reader(explanation.to_html(gallery)) for gallery in (None, "a&b/gallery/"))
+    addresses = [attributes.get("href") for tag, attributes in linked.tags if tag == "a"]
+    assert "a&b/gallery/extragradient.html" in addresses
+    assert not any("extragradient" in (attributes.get("href") or "") for tag, attributes in without.tags if tag == "a")
+    for read in (without, linked):
+        assert "featlab exhibit run ID" in read.text
+        assert "Extragradient breaks the information exponent" in read.text

@@ -156,3 +156,12 @@ def test_bad_dimension(dim: float) -> None:
 def test_dimension_below_the_rank() -> None:
     with pytest.raises(featlab.InvalidParameter, match="at least the number of directions, 3"):
         featlab.explain("h1*h2*h3", dim=2)
+
+
+def test_lines_name_their_exhibits(explained: Explained) -> None:
+    record = explained(README).to_dict()
+    exhibits = record["exhibits"]
+    assert set(exhibits) <= {*record, *record["sample_cost"]}
+    assert "amp-two-parity" in exhibits["alpha_c"]
+    assert "extragradient" in exhibits["batch_reuse"]
+    assert "extragradient" not in exhibits["alpha_c"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable
 
 import pytest
@@ -23,7 +24,7 @@ def _written(explanation: Explanation, width: int = 80) -> str:
 def test_one_screen(explained: Explained, width: int) -> None:
     text = _written(explained(README, dim=1000), width)
     lines = text.splitlines()
-    assert len(lines) <= 45
+    assert len(lines) <= 55
     assert max(map(len, lines)) <= width
     assert text.isascii()
     assert lines[0].startswith(README)
@@ -34,7 +35,7 @@ def test_one_screen(explained: Explained, width: int) -> None:
 def test_says_what_it_must(explained: Explained) -> None:
     text = " ".join(_written(explained(README, dim=1000)).split())
     for words in (
-        "information exponent 3 lowest degree",
+        "information exponent 3 lowest Hermite degree",
         "generative exponent 2 the same",
         "2. EASY above n/d >= 2.467",
         "Later ratios take earlier directions as exactly known: lower bounds for AMP.",
@@ -43,6 +44,20 @@ def test_says_what_it_must(explained: Explained) -> None:
         "Lower bounds: no method of the kind does with less",
     ):
         assert words in text
+
+
+def test_lines_are_marked_with_their_exhibits(explained: Explained) -> None:
+    """Letters in braces, each listed once with its id; a line that no exhibit shows has none."""
+    text = _written(explained("He3(h1)"))
+    body, _, listed = text.partition("Exhibits that show it")
+    legend = dict(re.findall(r"\{(\w)\} ([a-z0-9-]+)", listed))
+    used = {letter for group in re.findall(r"\{(\w+)\}", body) for letter in group}
+    assert used == set(legend)
+    assert sorted(legend.values()) == sorted(set(legend.values()))
+    (reuse,) = (line for line in body.splitlines() if "batch reuse" in line)
+    shown = {legend[letter] for letter in re.search(r"\{(\w+)\}", reuse).group(1)}  # type: ignore[union-attr]
+    assert "extragradient" in shown
+    assert "amp-two-parity" not in shown
 
 
 def test_papers_are_numbered_and_listed(explained: Explained) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -25,6 +26,8 @@ featlab explain "h1**2" --noise 0.1 --json
 
 featlab explain "sign(h1*h2)" --html explanation.html --no-simulation
 
+featlab explain "He3(h1)" --html explanation.html --gallery gallery
+
 featlab explain "He3(h1)" --spike 0.8 --alignment 0.2
 """
 
@@ -45,6 +48,10 @@ def explain(
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write a self-contained page with pictures.")
     ] = None,
+    gallery: Annotated[
+        str | None,
+        typer.Option(metavar="PATH|URL", help="Link that page's exhibits to a gallery made by `featlab gallery`."),
+    ] = None,
     dim: Annotated[
         float | None, typer.Option(metavar="D", help="Give sample costs as numbers at this dimension, such as 1e6.")
     ] = None,
@@ -54,9 +61,11 @@ def explain(
     ] = True,
 ) -> None:
     """Tell what can be learned of a function: exponents, staircase, verdict, sample costs, theory over simulation."""
+    if gallery is not None and html is None:
+        fail(f"--gallery: got {gallery!r}, but only a page has links; give --html FILE, too")
     explanation = _explained(expression, noise, spiked_inputs(spike, alignment), dim, simulation)
     if html is not None:
-        _write(html, explanation)
+        _write(html, explanation, gallery)
     if as_json:
         import json
 
@@ -81,11 +90,18 @@ def _explained(
         return compute(expression, noise=noise, inputs=inputs, dim=dim, simulation=simulation)
 
 
-def _write(path: Path, explanation: Explanation) -> None:
+def _write(path: Path, explanation: Explanation, gallery: str | None) -> None:
     try:
-        path.write_text(explanation.to_html(), encoding="utf-8")
+        path.write_text(explanation.to_html(_seen_from(path, gallery)), encoding="utf-8")
     except OSError as fault:
         fail(f"--html: got {str(path)!r}, which cannot be written: {fault.strerror or fault}")
+
+
+def _seen_from(page: Path, gallery: str | None) -> str | None:
+    """The address of the gallery in a link of the page: a path is relative to the page, an address on the web stays."""
+    if gallery is None or "://" in gallery:
+        return gallery
+    return Path(os.path.relpath(gallery, page.parent)).as_posix()
 
 
 def _show(explanation: Explanation) -> None:

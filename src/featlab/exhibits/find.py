@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import pkgutil
+from collections.abc import Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
+from importlib.util import find_spec
+from typing import Any
 
 from featlab.errors import InvalidParameter
 from featlab.exhibits import claims
@@ -36,3 +41,40 @@ def all_exhibits() -> list[Exhibit]:
     """Every exhibit, in the order of the documents, then by id."""
     order = {key: place for place, key in enumerate(DOCUMENTS)}
     return sorted(map(find_exhibit, exhibit_ids()), key=lambda exhibit: (order[exhibit.document], exhibit.id))
+
+
+@dataclass(frozen=True)
+class Label:
+    """What is written on an exhibit, and the lines of `featlab explain` that it shows."""
+
+    id: str
+    title: str
+    shows: tuple[str, ...]
+
+
+@cache
+def exhibit_labels() -> Mapping[str, Label]:
+    """Id -> label, read from the files as text: importing them all would cost an explanation seconds."""
+    return {id: _label(id) for id in exhibit_ids()}
+
+
+def _label(id: str) -> Label:
+    name = f"{claims.__name__}.{id.replace('-', '_')}"
+    spec = find_spec(name)
+    source = spec.loader.get_source(name) if spec else None  # type: ignore[union-attr]
+    for statement in ast.parse(source or "").body:
+        names = [getattr(target, "id", "") for target in getattr(statement, "targets", ())]
+        if names == ["EXHIBIT"] and isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call):
+            given = {keyword.arg: keyword.value for keyword in statement.value.keywords}
+            return Label(id, *(_literal(id, part, given.get(part)) for part in ("title", "shows")))
+    raise ValueError(f"{id.replace('-', '_')}.py: expected a line EXHIBIT = Exhibit(...)")
+
+
+def _literal(id: str, name: str, value: ast.expr | None) -> Any:
+    """A part of an exhibit that is written out in its file; lines that it shows are none unless given."""
+    if value is None and name == "shows":
+        return ()
+    try:
+        return ast.literal_eval(value)  # type: ignore[arg-type]
+    except (ValueError, TypeError) as fault:
+        raise ValueError(f"exhibit {id}: {name} must be written out, without names or formulas") from fault

@@ -162,7 +162,7 @@ def stage_text(stage: Stage, place: int) -> str:
 
 def exponents(analysis: Analysis, dim: int | None = None) -> tuple[Exponent, ...]:
     """The exponents of the target with their meanings; with a dimension, the critical ratio as a number of samples."""
-    leap_meaning = "highest order on the way to every direction"
+    leap_meaning = "highest order met on the way"
     if analysis.leap is not None and analysis.coordinate_leap not in (None, analysis.leap):
         leap_meaning += f" ({analysis.coordinate_leap} in h1..h{analysis.target.rank})"
     ratio = Exponent(
@@ -179,7 +179,7 @@ def exponents(analysis: Analysis, dim: int | None = None) -> tuple[Exponent, ...
             "information exponent",
             "l",
             _number(analysis.information_exponent),
-            "lowest degree of the Hermite expansion",
+            "lowest Hermite degree",
             cite("benarous2021"),
         ),
         Exponent("leap", "leap", "L", _number(analysis.leap), leap_meaning, cite("abbe2023")),
