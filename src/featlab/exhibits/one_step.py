@@ -35,7 +35,7 @@ from featlab.theory.ridge import given_weights_risk, linear_part
 from featlab.theory.spikes import GradientSpike, critical_step, gradient_spike, label_moments, slope_moments
 
 _CHUNK = 4096
-TEST_SAMPLES = 8192
+TEST_SAMPLES = 4096
 _GIVEN_NODES = 16
 
 
@@ -179,20 +179,21 @@ def _ridge_path(features: Floats, labels: Floats, ridges: Floats) -> Floats:
 def run_ridge(point: Mapping[str, Any], key: int) -> list[dict[str, Any]]:
     """One start and one batch, followed to every step; then ridge regression on n fresh samples for each.
 
-    Besides the setting a point has `steps` and their `unit` (of UNITS), `ridges` p lambda, and `given`: what to predict
-    with the weights as they are, "gaussian" (the Gaussian equivalent, for small steps), "conditional" (that given the
-    coordinate along the spike) or "nothing". Risks are excess risks, without the label noise.
+    Besides the setting a point has `steps` and their `unit` (of UNITS), `ridges` p lambda (or one), and `given`: what
+    to predict with the weights as they are, "gaussian" (the Gaussian equivalent, for small steps), "conditional" (that
+    given the coordinate along the spike) or "nothing". Risks are excess risks, without the label noise.
     """
     setting, rng = Setting.of(point), np.random.default_rng(key)
     batch, rows = setting.draw(rng), []
-    samples, ridges = setting.sizes.samples, np.array(point["ridges"]) / setting.sizes.width
+    samples, penalties = setting.sizes.samples, np.atleast_1d(point["ridges"])
+    ridges = penalties / setting.sizes.width
     for step in point["steps"]:
         weights = batch.start + step * UNITS[point["unit"]](setting) * batch.gradient
         risks = excess_risks(setting.target, setting.student, weights, samples, ridges, rng)
         given = _GIVEN[point["given"]](setting, weights, batch.common, ridges) - setting.target.noise
         rows += [
             {"step": step, "ridge": ridge, "excess": risk, "given": expected}
-            for ridge, risk, expected in zip(point["ridges"], risks.tolist(), given.tolist(), strict=True)
+            for ridge, risk, expected in zip(penalties.tolist(), risks.tolist(), given.tolist(), strict=True)
         ]
     return rows
 

@@ -133,8 +133,8 @@ EXHIBIT = Exhibit(
     document="first-step",
     papers=("ba2022",),
     protocol="tanh student and tanh teacher without noise, n = 2d, p = d. Operator norms. The exponent is read off "
-    "with a = +-1, where no logarithm is expected; with the source's Gaussian a the bound itself is tested, its constant "
-    "being free.",
+    "with a = +-1, where no logarithm is expected; with the source's Gaussian a the bound itself is tested, its "
+    "constant being free.",
     caption="Points are means over seeds with two standard errors; lines have slope -1/2 and pass through the last.",
     studies=studies,
     prediction=prediction,
