@@ -103,8 +103,8 @@ def figure(data: Data, predicted: dict[str, xr.Dataset]) -> Figure:
         values = (measured.mean("seed"), standard_error(measured.transpose("seed", "time")))
         measured_points(axes[2], measured["time"], *values)
     mark(axes[1], dim**-0.5, r"$1/\sqrt{d}$", along="y")
-    for place in axes:
-        place.set_ylim(0, None)
+    for panel in axes:
+        panel.set_ylim(0, None)
     add_legend(axes[0])
     return made
 
