@@ -46,6 +46,11 @@ class Neurons:
         """phi_i(u), (..., N)."""
         return np.maximum(self.signs * (np.asarray(fields)[..., None] - self.knots), 0) / np.sqrt(self.count)
 
+    def slopes(self, fields: Floats, second: Floats) -> Floats:
+        """f'(u) = sum_i c_i phi_i'(u), (...)."""
+        active = self.signs * (np.asarray(fields)[..., None] - self.knots) > 0
+        return active @ (second * self.signs) / np.sqrt(self.count)
+
     def gram(self) -> Floats:
         """E[phi_i(z) phi_j(z)], (N, N), in closed form.
 
