@@ -14,7 +14,7 @@ from featlab.study import Study
 
 # As in the code of Troiani et al. 2024: damping .35 and at most 200 iterations.
 ITERATIONS = 200
-_OBSERVED = ("overlap", "risk", "posterior_risk")
+OBSERVED = ("overlap", "risk", "posterior_risk")
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Runs:
     iterations: int = ITERATIONS
 
 
-def amp_part(target: str, dim: int, runs: Runs, key: int) -> Part:
+def amp_part(target: str, dim: int, runs: Runs, key: int, observed: Sequence[str] = OBSERVED) -> Part:
     """Bayes-AMP from a random start at every ratio."""
     fixed = {
         "target": target,
@@ -41,7 +41,7 @@ def amp_part(target: str, dim: int, runs: Runs, key: int) -> Part:
     }
     axes = {"ratio": list(map(float, runs.ratios))}
     return Part(
-        Study(fixed, axes, {"samples": "round(ratio*dim)"}, repeats=runs.repeats, key=key, observe=list(_OBSERVED))
+        Study(fixed, axes, {"samples": "round(ratio*dim)"}, repeats=runs.repeats, key=key, observe=list(observed))
     )
 
 
