@@ -174,6 +174,8 @@ def tilt_of_new(many, monkeypatch):
         block = near + 1e-4 * rng.standard_normal((2, 2000)) / np.sqrt(2000)
         basis = basis.at[count : count + 2].set(divided(basis, jnp.asarray(block, jnp.float32)))
     products = np.asarray(basis, dtype=float) @ np.asarray(basis, dtype=float).T
+    if not np.all(np.isfinite(products)):
+        return np.inf
     kept = np.diagonal(products) > 0.5
     assert np.count_nonzero(kept[60:]) >= 10
     return np.abs((products - np.diag(np.diagonal(products)))[60:][kept[60:]]).max()

@@ -62,7 +62,7 @@ def render(analysis: Analysis, dim: int | None, demonstration: Demonstration | N
         *_staircases(analysis, links),
         *([_heading(_costs_heading(dim)), *_costs(analysis, dim, number, links)] if analysis.sample_cost else []),
         *([] if demonstration is None else _demonstration(demonstration)),
-        *([_heading("Exhibits that show it (featlab exhibit run ID)"), _exhibits(links)] if links.letters else []),
+        *_exhibits(links),
         _heading("Papers (arXiv numbers)"),
         _papers(papers),
     )
@@ -153,7 +153,8 @@ def _costs(analysis: Analysis, dim: int | None, number: dict[Citation, int], lin
     widths = [max(cell.cell_len for cell in column) for column in zip(*itertools.chain(*rows), strict=True)]
     for group, members in zip(groups, rows, strict=True):
         yield Text(f"  {group.heading}", style="cyan")
-        table = _plain_table(*({"no_wrap": True, "width": width} for width in widths))
+        # Marks may be many: they are the one column that goes on in the next line.
+        table = _plain_table(*({"no_wrap": True, "width": width} for width in widths[:-1]), {})
         for row in members:
             table.add_row(*row)
         yield Padding(table, (0, 0, 0, 4))
@@ -171,10 +172,12 @@ def _demonstration(demonstration: Demonstration) -> Iterable[RenderableType]:
         yield _indented(Text(sentence))
 
 
-def _exhibits(links: Links) -> Padding:
+def _exhibits(links: Links) -> Iterable[RenderableType]:
     """The letters used above and their exhibits, in as many columns as fit."""
-    entries = [Text(f"{{{letter}}} {id}", style="dim") for id, letter in links.letters.items()]
-    return _indented(Columns(entries, padding=(0, 2, 0, 0)))
+    if links.letters:
+        yield _heading("Exhibits that show it (featlab exhibit run ID)")
+        entries = [Text(f"{{{letter}}} {id}", style="dim") for id, letter in links.letters.items()]
+        yield _indented(Columns(entries, padding=(0, 2, 0, 0)))
 
 
 def _papers(papers: Sequence[Citation]) -> Padding:
