@@ -38,7 +38,7 @@ def predict_at(data: xr.Dataset, *, start: xr.Dataset | None = None, **place: An
 def parameters_at(data: xr.Dataset, **place: Any) -> dict[str, Any]:
     """The parameters of one point: those that all points share, those of its place, and those derived from it."""
     plain = {name: getattr(value, "tolist", lambda value=value: value)() for name, value in place.items()}
-    on_axes = {name: value for name, value in place.items() if name in data.indexes}
+    on_axes = {name: value for name, value in place.items() if name in data.indexes and value in data.indexes[name]}
     there = data.sel(on_axes).coords if on_axes else data.coords
     derived = {str(name): there[name].item() for name in there if there[name].ndim == 0 and name not in place}
     return {**json.loads(data.attrs["fixed"]), **derived, **plain}
