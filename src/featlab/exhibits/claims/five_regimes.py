@@ -227,7 +227,7 @@ def figure(data: Data, predicted: dict[str, float]) -> Figure:
         terms_panel.text(
             place,
             term,
-            f"{round(shown[term, place], 2) + 0.0:.2f}",
+            f"{round(float(shown[term, place]), 2) + 0.0:.2f}",
             ha="center",
             va="center",
             color=colour,

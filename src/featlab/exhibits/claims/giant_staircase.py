@@ -136,6 +136,8 @@ def _dimension_check(name: str, part: xr.Dataset) -> Check:
     if check.outcome is Outcome.HOLDS or np.any(counts > np.array(right)):
         return check
     least = float(part["subspace"].mean("seed").isel(time=-1, component=right[-1] - 1))
+    if least < floor(part) / _FOUND:
+        return replace(check, outcome=Outcome.CANNOT_TELL, needs=f"larger d: a value, {least:.2g}, is at chance level")
     needed = json.loads(part.attrs["fixed"])["dim"] * (floor(part) / least) ** 2
     needs = f"d above {needed:.1g} if the smallest value stays at {least:.2g}: the floor falls as 1/sqrt(d)"
     return replace(check, outcome=Outcome.CONVERGES, needs=needs)
