@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from featlab.exhibits.checks import above, close, contrast, exponent, identity, ordered
+from featlab.exhibits.checks import above, close, contrast, exponent, exponent_at_most, identity, ordered
 from featlab.exhibits.verdict import Outcome
 
 
@@ -31,6 +31,15 @@ def test_exponent():
     assert bending.needs
     logarithmic = x * np.log(x)
     assert exponent("s", x, logarithmic, 0.02 * logarithmic, 1.0, wrong=1.5, with_log=True).passed
+
+
+def test_exponent_at_most():
+    x = np.array([10.0, 30, 100, 300])
+    y, error = x**1.5, 0.02 * x**1.5
+    assert exponent_at_most("s", x, y, error, 2.0, wrong=1.0).passed
+    assert exponent_at_most("s", x, y, error, 1.5, wrong=1.0).passed  # sharp
+    assert exponent_at_most("s", x, y, error, 1.4, wrong=1.0).outcome is Outcome.FAILS
+    assert not exponent_at_most("s", x, y, error, 2.0, wrong=1.6).refused
 
 
 def test_ordered():

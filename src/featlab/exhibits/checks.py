@@ -95,6 +95,21 @@ def exponent(
     return Check(statement, Outcome.CONVERGES if nearer else Outcome.FAILS, detail, control, refused, needs=needs)
 
 
+def exponent_at_most(
+    statement: str, x: ArrayLike, y: ArrayLike, errors: ArrayLike | None, bound: float, *, wrong: float
+) -> Check:
+    """The exponent of y = C x^a is not above a bound: it fails if the whole 99% interval of the fitted one is.
+
+    For theorems that say what suffices; they may be sharp, so an interval around the bound is no objection. The control
+    is a bound that is too low, which the same data must refuse.
+    """
+    fit = fit_power_law(x, y, errors, level=1 - LEVEL)
+    low, high = fit.exponent_interval
+    detail = f"fitted exponent {fit.exponent:.3f}, between {low:.3f} and {high:.3f} at 99%; bound {bound:.3g}."
+    outcome = Outcome.FAILS if low > bound else Outcome.HOLDS
+    return Check(statement, outcome, detail, f"the bound {wrong:.3g}", low > wrong)
+
+
 def ordered(statement: str, samples: Mapping[str, ArrayLike]) -> Check:
     """Means over seeds increase in the order given: each is above the one before it (Welch's test, one-sided).
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
 from featlab.errors import InvalidParameter
@@ -35,16 +37,39 @@ def complexity_figure(
 ) -> Figure:
     """The exponents (rows g2, columns g1) in colour with contours, the lines g2 = g1 and g2 = 2 g1 between which the
     regimes change, and what was measured as points of the same colours."""
+    figure = new_figure(5.6, 4.2)
+    axes = figure.add_subplot()
+    colours = draw_complexity(axes, overlap_exponents, strength_exponents, exponents, title=title, measured=measured)
+    bar = figure.colorbar(colours, ax=axes)
+    bar.set_label("power of d", color=INK, fontsize=TEXT_SIZE)
+    bar.ax.tick_params(colors=INK, labelsize=TEXT_SIZE)
+    options: dict[str, Any] = {"frameon": False, "fontsize": TEXT_SIZE - 0.5, "labelcolor": INK}
+    figure.legend(loc="outside lower center", ncols=3, **options)  # on the map it would be unreadable somewhere
+    return figure
+
+
+def draw_complexity(
+    axes: Axes,
+    overlap_exponents: Floats,
+    strength_exponents: Floats,
+    exponents: Floats,
+    *,
+    title: str = "",
+    measured: Sequence[MeasuredExponent] = (),
+    limits: tuple[float, float] | None = None,
+) -> QuadMesh:
+    """The map of `complexity_figure` on given axes, without a colour bar; `limits` are those of the colours, if several
+    maps share them. Returns what a colour bar is made from."""
     g1, g2, values = (np.asarray(grid, dtype=np.float64) for grid in (overlap_exponents, strength_exponents, exponents))
     if values.shape != (g2.size, g1.size):
         expected = f"a row for each g2 and a column for each g1, {(g2.size, g1.size)}"
         raise InvalidParameter("exponents", f"shape {values.shape}", expected)
-    figure = new_figure(5.6, 4.2)
-    axes = dress(figure.add_subplot(), title=title, x="g1: <mu, beta> = d^-g1", y="g2: theta = d^g2", grid=None)
-    low, high = float(values.min()), float(values.max())
-    shades: dict[str, Any] = {"vmin": low, "vmax": high if high > low else low + 1, "cmap": SEQUENTIAL}
+    dress(axes, title=title, x="g1: <mu, beta> = d^-g1", y="g2: theta = d^g2", grid=None)
+    varies = float(values.max()) > float(values.min())
+    low, high = limits or (float(values.min()), float(values.max()) if varies else float(values.min()) + 1)
+    shades: dict[str, Any] = {"vmin": low, "vmax": high, "cmap": SEQUENTIAL}
     colours = axes.pcolormesh(g1, g2, values, shading="gouraud", rasterized=True, **shades)
-    if high > low:
+    if varies:
         lines = axes.contour(g1, g2, values, levels=_LEVELS, colors="white", linewidths=0.7)
         axes.clabel(lines, fontsize=TEXT_SIZE - 1.5)
     for factor, style in ((1, "--"), (2, ":")):
@@ -53,12 +78,9 @@ def complexity_figure(
     if measured:
         x, y = ([point.overlap_exponent for point in measured], [point.strength_exponent for point in measured])
         found = [point.value for point in measured]
-        axes.scatter(x, y, c=found, s=70, edgecolors="white", linewidths=1.5, label="measured", zorder=3, **shades)
+        axes.scatter(
+            x, y, c=found, s=70, edgecolors="white", linewidths=1.5, label="measured", zorder=3, clip_on=False, **shades
+        )
     axes.set_xlim(g1[0], g1[-1])
     axes.set_ylim(g2[0], g2[-1])
-    bar = figure.colorbar(colours, ax=axes)
-    bar.set_label("power of d", color=INK, fontsize=TEXT_SIZE)
-    bar.ax.tick_params(colors=INK, labelsize=TEXT_SIZE)
-    options: dict[str, Any] = {"frameon": False, "fontsize": TEXT_SIZE - 0.5, "labelcolor": INK}
-    figure.legend(loc="outside lower center", ncols=3, **options)  # on the map it would be unreadable somewhere
-    return figure
+    return colours
