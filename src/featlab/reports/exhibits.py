@@ -100,8 +100,8 @@ def seconds_text(seconds: float) -> str:
     """A run time as a person says it."""
     for size, unit in ((3600, "h"), (60, "min")):
         if seconds >= 2 * size:
-            return f"{seconds / size:.2g} {unit}"
-    return f"{seconds:.2g} s"
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.3g} s"
 
 
 def _number(value: float | None) -> str:
