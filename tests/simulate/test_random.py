@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from featlab.simulate.random import _threefry, bartlett, chi, fold, named, normal, root_key, uniform
+from featlab.simulate.random import _threefry, bartlett, chi, fold, named, normal, root_key, seed_keys, uniform
 
 LEVEL = 1e-4
 COUNT = 50_000
@@ -52,7 +52,7 @@ def test_uniforms_are_uniform():
 @pytest.mark.parametrize("degrees", [2, 3, 7, 150, 201, 5000])
 @pytest.mark.parametrize("known_early", [True, False])
 def test_chi_has_its_law(degrees, known_early):
-    draw = chi if known_early else jax.jit(chi, static_argnums=2)
+    draw = jax.jit(chi, static_argnums=(1, 2) if known_early else 2)
     key = fold(root_key(3), degrees)
     numbers = np.asarray(draw(key, float(degrees), (COUNT,)), float)
     assert stats.kstest(numbers**2, stats.chi2(degrees).cdf).pvalue > LEVEL
@@ -69,7 +69,8 @@ def test_control_the_proposal_without_refusal_is_refused():
 @pytest.mark.parametrize("degrees", [1e6, 1e9, 1e12])
 def test_chi_of_huge_dimensions_keeps_its_fluctuations(degrees):
     """sqrt(chi^2_k) - sqrt(k) tends to N(0, 1/2); float32 resolves it to half a spacing of sqrt(k)."""
-    numbers = np.asarray(chi(root_key(5), degrees, (COUNT,)), float) - np.sqrt(degrees)
+    draw = jax.jit(chi, static_argnums=(1, 2))
+    numbers = np.asarray(draw(root_key(5), degrees, (COUNT,)), float) - np.sqrt(degrees)
     spacing = float(np.spacing(np.float32(np.sqrt(degrees))))
     assert abs(numbers.mean()) < 4 * np.sqrt(0.5 / COUNT) + spacing
     assert numbers.std() == pytest.approx(np.sqrt(0.5 + spacing**2 / 12), rel=4 / np.sqrt(2 * COUNT) + 0.02)
@@ -97,3 +98,9 @@ def test_keys_from_names_never_change():
     assert np.asarray(named(root_key(0), "weights")).tolist() == [3558423812, 3069861366]
     assert np.asarray(fold(root_key(2**40 + 5), 7)).tolist() == [235930250, 2178995069]
     assert np.asarray(root_key(jax.random.key(5))).tolist() == np.asarray(root_key(5)).tolist()
+
+
+@pytest.mark.parametrize("key", [0, 2**40 + 5, jax.random.key(5)])
+def test_keys_of_seeds_are_folds_on_the_host(key):
+    keys, seeds = seed_keys(key, [0, 7, 2**32 - 1]), np.array([0, 7, 2**32 - 1], np.uint32)
+    assert keys.tolist() == [np.asarray(fold(root_key(key), jnp.asarray(seed))).tolist() for seed in seeds]

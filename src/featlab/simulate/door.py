@@ -23,7 +23,7 @@ from featlab.simulate.designs.choose import Choice, Sizes, choose
 from featlab.simulate.designs.spiked import known_axes, with_inputs
 from featlab.simulate.observe import check_names
 from featlab.simulate.problem import Problem
-from featlab.simulate.random import fold, root_key
+from featlab.simulate.random import root_key, seed_keys
 from featlab.simulate.run import Runs, run
 from featlab.targets import Target
 from featlab.targets import target as make_target
@@ -98,11 +98,11 @@ def simulate(
         problem = Problem(target, student, learner, with_inputs(choice.design, target.inputs))
         steps = algorithm(problem)
         names = check_names(observe, steps, student is not None)
-        keys = jax.vmap(lambda seed: fold(root_key(key), seed))(np.asarray(numbers, np.uint32))
+        keys = seed_keys(key, numbers)
         show = sys.stderr.isatty() if progress is None else progress
         runs = run(problem, plan, names, keys, choice.seeds_at_once, show)
     dataset = _dataset(runs, names, numbers, np.array(plan.steps), plan.unit)
-    device = next(iter(keys.devices())).device_kind
+    device = next(iter(jax.device_put(keys).devices())).device_kind
     return dataset.assign_attrs(_provenance(problem, choice, samples, key, device))
 
 

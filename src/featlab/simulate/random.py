@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -39,6 +40,12 @@ def fold(key: Array, number: int | Array) -> Array:
     # The first counter word marks keys (numbers drawn use an even one), so keys and numbers never coincide.
     # JAX's own cipher: the same bits, and on a CPU a sixth less to compile, for a key is one number, not a million.
     return threefry_2x32(key, jnp.stack([jnp.full_like(number, 1), number]))
+
+
+def seed_keys(key: int | Array, seeds: Sequence[int]) -> np.ndarray:
+    """`fold(key, seed)` for every seed, (seed, 2), on the host: nothing is compiled for a new number of seeds."""
+    numbers = np.asarray(seeds, np.uint32)
+    return np.stack(_threefry(np.asarray(root_key(key)), np.ones_like(numbers), numbers), axis=-1)
 
 
 def named(key: Array, name: str) -> Array:
@@ -78,7 +85,7 @@ def chi(key: Array, degrees: Array | float, shape: tuple[int, ...], dtype: Any =
     near = isinstance(degrees, int | float) and degrees > _LARGE_DEGREES
     rate = 1 / (16 * degrees) if isinstance(degrees, int | float) and near else 0.05
 
-    def propose(round_: int | Array) -> tuple[Array, Array]:
+    def propose(round_: Array) -> tuple[Array, Array]:
         round_key = fold(key, round_)
         point = normal(fold(round_key, 0), shape, dtype) / (3 * jnp.sqrt(shift))
         inside = point > -1
@@ -92,8 +99,10 @@ def chi(key: Array, degrees: Array | float, shape: tuple[int, ...], dtype: Any =
         proposal, accepted = propose(round_)
         return jnp.where(done, value, proposal), done | accepted
 
+    # Nothing is taken before the first round: written apart from the loop it would be compiled a second time.
+    nothing = jnp.zeros(shape, dtype), jnp.zeros(shape, bool)
     rounds = math.ceil(math.log(_UNREFUSED) / math.log(rate))
-    return lax.fori_loop(1, rounds, again, propose(0), unroll=near)[0]
+    return lax.fori_loop(0, rounds, again, nothing, unroll=near)[0]
 
 
 def bartlett(

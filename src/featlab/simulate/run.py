@@ -59,7 +59,7 @@ class Runs(NamedTuple):
 
 
 def run(
-    problem: Problem, plan: Schedule, names: tuple[str, ...], keys: Array, at_once: int, show_progress: bool
+    problem: Problem, plan: Schedule, names: tuple[str, ...], keys: np.ndarray, at_once: int, show_progress: bool
 ) -> Runs:
     """Run every seed (one key each), at most `at_once` side by side. Ctrl-C ends it early with what there is."""
     count = len(keys)
@@ -70,7 +70,7 @@ def run(
         try:
             for group in range(groups):
                 chosen = np.minimum(np.arange(group * size, (group + 1) * size), count - 1)
-                parts.append(_run_group(problem, plan, names, keys[chosen], advance_bar))
+                parts.append(_run_group(problem, plan, names, jax.device_put(keys[chosen]), advance_bar))
                 if not parts[-1].finished.all():
                     break
         except KeyboardInterrupt:
