@@ -1,4 +1,4 @@
-"""What all tests share: explanations take up to seconds and are computed once; in CI a skipped test is a failed one."""
+"""What all tests share: explanations and compiled programs, which take seconds; in CI what is skipped has failed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator
 from functools import cache
 from typing import TypeVar
 
+import jax
 import pytest
 
 from featlab.reports import Explanation, explain
@@ -16,6 +17,16 @@ from featlab.reports import Explanation, explain
 def explained() -> Callable[..., Explanation]:
     """`explain`, remembering what it has explained."""
     return cache(explain)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Two runs that differ in a step size, say, start and look by the same program: it is compiled for the first only.
+
+    The directory is this process's own, for JAX does not lock it.
+    """
+    jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("compiled")))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 
 
 @pytest.hookimpl(wrapper=True)
