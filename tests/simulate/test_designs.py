@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -87,13 +89,13 @@ def test_control_unprojected_noise_breaks_the_identity(monkeypatch):
 def test_a_repeated_row_is_no_trouble(kind):
     """Mirror-image neurons ask the same question twice in one block."""
     design = kind(dim=100, known=1, width=4, rows=80, uses=3)
-    batch = first(jax.jit(design.draw)(KEY))
+    batch, forward = first(jax.jit(design.draw)(KEY)), jax.jit(design.forward)
     rows = jax.jit(design.gaussian_rows, static_argnums=1)(KEY, 2)
-    fields, batch = jax.jit(design.forward)(batch, jnp.concatenate([rows, rows]))
+    fields, batch = forward(batch, jnp.concatenate([rows, rows]))
     duals = fields * jnp.array([1.0, 1.0, -1.0, -1.0])
     pull, batch = jax.jit(design.backward)(batch, duals)
     assert float(jnp.max(jnp.abs(pull[:2] + pull[2:]))) < 1e-4 * float(jnp.max(jnp.abs(pull)))
-    again, _ = design.forward(batch, jnp.concatenate([pull[:2], pull[:2]]) / 100)
+    again, _ = forward(batch, jnp.concatenate([pull[:2], pull[:2]]) / 100)
     assert np.all(np.isfinite(again))
 
 
@@ -102,17 +104,25 @@ def test_streamed_is_dense(monkeypatch):
     monkeypatch.setattr(chunks, "_CHUNK_NUMBERS", 7 * 40)
     dense, streamed = (kind(dim=40, known=2, width=3, rows=31) for kind in (Dense, Streamed))
     assert streamed.chunks == 5
-    stored, key = first(dense.draw(KEY)), first(streamed.draw(KEY))
-    weights, duals = dense.gaussian_rows(fold(KEY, 1), 3), normal(fold(KEY, 2), (31, 3))
-    for left, right in (
-        (dense.forward(stored, weights)[0], streamed.forward(key, weights)[0]),
-        (dense.backward(stored, duals)[0], streamed.backward(key, duals)[0]),
-        (dense.target_fields(stored)[0], streamed.target_fields(key)[0]),
-        (dense.squared_norms(stored), streamed.squared_norms(key)),
-        (stored, jnp.concatenate([streamed.chunk(KEY, index) for index in range(5)])[:31]),
-    ):
+    weights, duals = jax.jit(lambda: (dense.gaussian_rows(fold(KEY, 1), 3), normal(fold(KEY, 2), (31, 3))))()
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def answers(design, key):
+        batch = first(design.draw(key))
+        return (
+            design.forward(batch, weights)[0],
+            design.backward(batch, duals)[0],
+            design.target_fields(batch)[0],
+            design.squared_norms(batch),
+        )
+
+    for left, right in zip(answers(dense, KEY), answers(streamed, KEY), strict=True):
         np.testing.assert_allclose(left, right, rtol=1e-5, atol=1e-5)
-    assert not np.allclose(stored, dense.draw(fold(KEY, 5))[0], atol=0.1)
+    stored, other = (np.asarray(first(jax.jit(dense.draw)(key))) for key in (KEY, fold(KEY, 5)))
+    chunk = jax.jit(streamed.chunk)
+    streams = np.concatenate([chunk(KEY, index) for index in range(5)])[:31]
+    np.testing.assert_allclose(stored, streams, rtol=1e-5, atol=1e-5)
+    assert not np.allclose(stored, other, atol=0.1)
 
 
 def test_rebasing_keeps_every_product():
