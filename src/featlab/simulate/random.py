@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -25,6 +25,8 @@ _SERIES_RADIUS = 0.2
 _LARGE_DEGREES = 200
 _UNREFUSED = 1e-9
 _LANES = 64
+# Drawn on the device, or computed on the host.
+Words = TypeVar("Words", Array, np.ndarray)
 
 
 def root_key(key: int | Array) -> Array:
@@ -159,7 +161,7 @@ def _shaped(numbers: Array, shape: tuple[int, ...]) -> Array:
     return (flat if flat.size == count else lax.optimization_barrier(flat[:count])).reshape(shape)
 
 
-def _threefry(key: Array, x0: Array, x1: Array) -> tuple[Array, Array]:
+def _threefry(key: Words, x0: Words, x1: Words) -> tuple[Words, Words]:
     """Threefry-2x32-20 of the counter words (x0, x1); the last axis of `key` holds its two words."""
     k0, k1 = key[..., 0], key[..., 1]
     schedule = (k0, k1, k0 ^ k1 ^ _PARITY)
