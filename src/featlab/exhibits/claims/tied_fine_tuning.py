@@ -44,7 +44,7 @@ _SIZES: dict[Size, dict[str, Any]] = {
         "seeds": 12, "restarts": 8, "time": 400.0, "tuning": [100, 300, 1000, 3000, 10_000, 30_000, 100_000],
     },
 }  # fmt: skip
-_RULE = {
+_RULE: dict[str, Any] = {
     "learner": "tied-flow", "width": 100, "bias_scale": 1.5, "penalty": 0.01, "noise": 0.01, "frozen_time": 40.0,
     "interval": 20.0, "max_steps": 20_000,
 }  # fmt: skip
@@ -236,7 +236,8 @@ def figure(data: Data, predicted: dict[str, np.ndarray]) -> Figure:
         mark(axes, float(runs["flow"].mean()), "the flow's own network", along="y")
         axes.set_xscale("log")
         axes.set_yscale("log")
-    add_legend(places[0])
+        axes.set_ylim(top=30)  # room for the legend
+    add_legend(places[0], loc="upper right")
     return made
 
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from featlab.exhibits.checks import close, contrast, exponent, mean_and_error, ordered, standard_error
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
@@ -200,13 +201,16 @@ def figure(data: Data, predicted: dict[str, np.ndarray]) -> Figure:
         )
         errors = 1 - cosines
         measured_points(error, samples / dim, errors.mean(axis=1), standard_error(errors, axis=1), series=series)
-        line = np.geomspace(_MANY / 3, samples[-1] / dim * 1.5, 30)
+        line = np.geomspace(_MANY / 3, samples[-1] / dim * 3, 30)
         theory_line(
             error, line, predicted[name][-1].mean() * (1 - 1 / dim) / line, series=series, label=f"K d/n, {label}"
         )
         mark(recovery, np.log(sufficient_samples(dim, int(name[1:]))) / np.log(dim), f"theorem, s = {name[1:]}")
     error.set_xscale("log")
     error.set_yscale("log")
+    error.xaxis.set_minor_formatter(NullFormatter())
+    error.yaxis.set_minor_formatter(NullFormatter())
+    recovery.set(xlim=(0.7, 3.05), ylim=(0, 1.05))
     add_legend(recovery, loc="lower right")
     add_legend(error)
     return made
