@@ -23,6 +23,8 @@ KEY = root_key(21)
 TARGET = target("h1 + h1*h2")
 STUDENT = TwoLayer(3, "tanh", "gaussian", biases="gaussian")
 DENSE = Dense(dim=7, known=2, width=3, rows=5)
+# One program each; operation by operation the same would be dozens.
+started, normals = jax.jit(start_network, static_argnums=1), jax.jit(normal, static_argnums=1)
 
 
 def problem(learner, student=STUDENT, design=DENSE, goal=TARGET):
@@ -44,7 +46,7 @@ def autodiff_gradient(task, network, inputs, outcome):
 def test_downhill_is_the_derivative_of_the_loss(kind, name):
     task = problem(OnlineSgd(0.1, loss=kind), TwoLayer(3, name, "gaussian", biases="uniform"))
     network = start_network(KEY, task)
-    fields, outcome = normal(fold(KEY, 1), (5, 3)), normal(fold(KEY, 2), (5,))
+    fields, outcome = normals(fold(KEY, 1), (5, 3)), normals(fold(KEY, 2), (5,))
     slope = jax.grad(lambda at: jnp.sum(loss(task, network, at, outcome)))(fields)
     np.testing.assert_allclose(downhill(task, network, fields, outcome), -3 * slope, rtol=2e-5, atol=1e-6)
 
@@ -113,9 +115,9 @@ def test_reused_batch_follows_one_loss_downhill():
 def test_paired_start_is_the_zero_function(design):
     student = TwoLayer(6, "relu", "gaussian", biases="gaussian", paired=True)
     task = Problem(TARGET, student, OnlineSgd(0.1), design)
-    network = start_network(KEY, task)
+    network = started(KEY, task)
     np.testing.assert_allclose(
-        output(task, network, normal(KEY, (9, 3)).repeat(2, 1)[:, [0, 2, 4, 1, 3, 5]]), 0, atol=1e-6
+        output(task, network, np.asarray(normals(KEY, (9, 3))).repeat(2, 1)[:, [0, 2, 4, 1, 3, 5]]), 0, atol=1e-6
     )
     np.testing.assert_array_equal(network.weights[:3], network.weights[3:])
 
@@ -138,7 +140,7 @@ def test_planted_start_has_its_cosines(design):
     """Cosines as planted, norms as described, and a rest that is as large as it must be and differs by neuron."""
     cosines = ((0.3, 0.1), (0.0, -0.2), (0.6, 0.8))
     student = TwoLayer(3, start="planted", norm=2.0, planted=cosines)
-    weights = np.asarray(start_network(KEY, problem(OnlineSgd(0.1), student, design)).weights)
+    weights = np.asarray(started(KEY, problem(OnlineSgd(0.1), student, design)).weights)
     np.testing.assert_allclose(weights[:, :2], 2 * np.array(cosines), rtol=1e-6)
     np.testing.assert_allclose(np.linalg.norm(weights, axis=1), 2, rtol=1e-6)
     rest = weights[:, 2:]
@@ -161,13 +163,13 @@ def test_second_layers_and_biases():
 def test_norms_need_axes_of_their_own():
     design = FreshVirtual(dim=50, known=1, width=1, rows=5)
     with pytest.raises(InvalidParameter):
-        design.squared_norms(jax.tree.map(lambda part: part[0], design.draw(KEY)))
+        design.squared_norms(jax.tree.map(lambda part: part[0], jax.jit(design.draw)(KEY)))
 
 
 def test_an_activation_may_be_a_function():
     swish = activation(lambda x: x * jax.nn.sigmoid(x))
     task = problem(OnlineSgd(0.1), TwoLayer(3, swish))
-    network, fields = start_network(KEY, task), normal(KEY, (4, 3))
+    network, fields = start_network(KEY, task), normals(KEY, (4, 3))
     np.testing.assert_allclose(
         output(task, network, fields), np.mean(fields * jax.nn.sigmoid(fields), 1), rtol=1e-5, atol=1e-6
     )
