@@ -11,7 +11,7 @@ demo: $(VENV)/.installed
 
 # Lint, format, types and every test.
 test: $(VENV)/.installed-dev check
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
