@@ -184,7 +184,7 @@ def _learned(part: xr.Dataset, before: str, name: str) -> Check:
         return check
     # The claim is one of large d: at one d it cannot fail, only not be seen.
     gains = (samples.sel(regime=name) - samples.sel(regime=before)).mean("repeat").values
-    grows = len(gains) > 1 and gains[-1] > gains[0]
+    grows = len(gains) > 1 and gains[-1] > max(gains[0], 0.0)
     outcome = Outcome.CONVERGES if grows else Outcome.CANNOT_TELL
     trend = ", ".join(f"{gain:.3f}" for gain in gains)
     needs = f"larger d: the gain in its coefficient is {trend} at d = {part['dim'].values.tolist()}"
