@@ -56,8 +56,8 @@ _NO_DEGREE = "erf"  # its second coefficient is zero: the control for l = 2
 
 def studies(size: Size) -> Mapping[str, Part]:
     """A grid of d and kappa for each l; and a student that lacks degree 2."""
-    # All designs have the same law: small sizes compile faster on a stored X, and a wide student has no virtual one at a
-    # small d, so that the choice is left to the sizes (and, for the same choice everywhere, to a stated memory).
+    # All designs have the same law: small sizes compile faster on a stored X, and a wide student has no virtual one at
+    # a small d, so that the choice is left to the sizes (and, for the same choice everywhere, to a stated memory).
     design: dict[str, str | int] = {"design": "dense"} if size is Size.QUICK else {"memory": _MEMORY}
     parts = {}
     for leap, dims in _DIMS[size].items():
