@@ -112,21 +112,19 @@ def along(part: xr.Dataset) -> np.ndarray:
 
 
 def figure(data: Data, predicted: dict[float, tuple[xr.Dataset, xr.Dataset]]) -> Figure:
-    """Overlap and norm against steps."""
-    titles = [f"{words}, n = {ratio:g} d" for ratio in predicted for words in ("overlap", "norm")]
-    made, axes = panels(titles, x="full-batch steps", y=["overlap with E[y h]", "norm of a neuron"] * len(predicted))
-    for row, (ratio, both) in enumerate(predicted.items()):
-        measured = at_point(data["runs"], alpha=ratio)
-        norms = measured["norm"].isel(neuron=0).transpose("seed", "time").values
-        for place, points in zip(axes[2 * row : 2 * row + 2], (along(measured), norms), strict=True):
-            values = (points.mean(axis=0), standard_error(points))
-            measured_points(
-                place, measured["time"], *values, series=0, label=f"simulation, d = {measured.attrs['dim']}"
-            )
-        for series, (one, words) in enumerate(zip(both, ("with the kink", "without"), strict=True)):
-            theory_line(axes[2 * row], one["time"], along(one), series=series, label=words)
-            theory_line(axes[2 * row + 1], one["time"], one["norm"].isel(neuron=0), series=series, label=words)
-    add_legend(axes[0])
+    """Overlap and norm against steps, at the largest ratio of samples."""
+    ratio = max(predicted)
+    measured = at_point(data["runs"], alpha=ratio)
+    titles = [f"overlap, n = {ratio:g} d", f"norm, n = {ratio:g} d"]
+    made, (left, right) = panels(titles, x="full-batch steps", y=["overlap with E[y h]", "norm of a neuron"])
+    for series, (one, words) in enumerate(zip(predicted[ratio], ("with the kink", "without"), strict=True)):
+        theory_line(left, one["time"], along(one), series=series, label=words)
+        theory_line(right, one["time"], one["norm"].isel(neuron=0), series=series, label=words)
+    norms = measured["norm"].isel(neuron=0).transpose("seed", "time").values
+    for place, points in ((left, along(measured)), (right, norms)):
+        label = f"simulation, d = {measured.attrs['dim']}"
+        measured_points(place, measured["time"], points.mean(axis=0), standard_error(points), series=0, label=label)
+    add_legend(left)
     return made
 
 

@@ -26,10 +26,11 @@ from featlab.study import Study
 _INNER, _PLAIN = "inner", "plain"
 _NAMES = {_INNER: "with the inner step", _PLAIN: "one-pass SGD"}
 RECOVERED = 0.35  # half of what the overlap tends to
+# Dimensions, seeds side by side, repeats: the slope of the half time in log d takes some hundred runs.
 _SIZES = {
-    Size.QUICK: {"dim": [256], "seeds": 24},
-    Size.PAPER: {"dim": [500, 2000, 8000], "seeds": 128},
-    Size.LARGE: {"dim": [2000, 8000, 32_000], "seeds": 128},
+    Size.QUICK: ([256], 24, 1),
+    Size.PAPER: ([500, 2000, 8000], 96, 4),
+    Size.LARGE: ([2000, 8000, 32_000], 96, 4),
 }
 _LAST = 700.0
 _RULE = {
@@ -71,11 +72,12 @@ class Predicted:
 
 def studies(size: Size) -> Mapping[str, Part]:
     """The same rule with the inner step and without, from random starts."""
-    seeds, axes = {"seeds": _SIZES[size]["seeds"]}, {"dim": _SIZES[size]["dim"]}
+    dims, seeds, repeats = _SIZES[size]
+    fixed, axes = {**_RULE, "seeds": seeds}, {"dim": dims}
     inner = {"learner": "extragradient", "inner_step": "0.5/d"}
     return {
-        _INNER: Part(Study({**_RULE, **seeds, **inner}, axes, key=114)),
-        _PLAIN: Part(Study({**_RULE, **seeds, "learner": "online-sgd"}, axes, key=115)),
+        _INNER: Part(Study({**fixed, **inner}, axes, repeats=repeats, key=114)),
+        _PLAIN: Part(Study({**fixed, "learner": "online-sgd"}, axes, repeats=repeats, key=115)),
     }
 
 
@@ -87,9 +89,9 @@ def prediction(data: Data) -> Predicted:
 
 
 def overlaps(part: xr.Dataset, dim: int) -> np.ndarray:
-    """|m|, seeds by times."""
-    chosen = abs(part["overlap"].sel(dim=dim)).transpose("seed", "time", ...)
-    return chosen.values.reshape(chosen.sizes["seed"], -1)
+    """|m|, runs by times."""
+    chosen = abs(part["overlap"].sel(dim=dim)).transpose(..., "time", "neuron", "direction")
+    return chosen.values.reshape(-1, chosen.sizes["time"])
 
 
 def verdict(data: Data, predicted: Predicted) -> Finding:
