@@ -260,14 +260,14 @@ def _draw_pure(right: Axes, data: Data, predicted: dict[str, Any]) -> None:
     for series, name in enumerate(_pure(data)):
         degree, captured = int(name.removeprefix("degree_")), _seeds_first(data[name], "captured")
         dim = parameters_at(data[name])["dim"]
-        theory_line(right, predicted[name]["spike"], predicted[name], series=series, label=f"theory, He{degree}")
+        theory_line(right, predicted[name]["spike"], predicted[name], series=series)
         error = standard_error(captured)
-        words = f"simulation, He{degree}, d = {dim}"
+        words = f"He{degree}, d = {dim}"
         measured_points(right, captured["spike"], captured.mean("seed"), error, series=series, label=words)
         mark(right, 1 - 1 / degree, f"limit of He{degree}")
     mark(right, 0.5, "half", along="y")
     right.set(xlim=(0.3, 0.9), ylim=(0, 1.05))
-    add_legend(right, loc="lower right")
+    add_legend(right, loc="upper left")
 
 
 EXHIBIT = Exhibit(
