@@ -7,8 +7,9 @@ Statement: given the target's fields h, <w, x> = <m, h> + s z with s^2 = 1 - |m|
 mean of g is E[r h Phi(<m, h>/s)] along the directions, to leading order H m / sqrt(2 pi), and E[r phi(<m, h>/s)] along
 w. Its fluctuation: sigma' = 1/2 +- 1/2, and as beta is fitted to the same samples, mean(r x) = (I - mean(x x^T)) beta
 is left of the first half. The covariance is (E[r^2 h h^T] + Cov[<beta, h> h]) / (4n) along the directions, and
-(E[r^2] + |beta|^2) / (4n) across them: half of what it would be without that fit, for small beta. The mean label alpha
-is taken to be zero.
+(E[r^2] + |beta|^2) / (4n) across them: half of what it would be without that fit, for small beta. r also contains the
+errors of alpha and beta, of mean square (E[y^2 |x|^2] - |beta|^2 + E[y^2]) / n. The mean label alpha is taken to be
+zero, and the fluctuation Gaussian, which for polynomials of high degree it becomes only from n ~ 4 d^2 on.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ def step_alignment(target: Target | str, cosines: Floats, dim: int, samples: int
     of = target if isinstance(target, Target) else make_target(target)
     if of.rank > _MOST_DIRECTIONS or of.hidden:
         raise InvalidParameter("target", of.text, "a target of at most two directions without noise inside its link")
+    positive_integer("dim", dim)
+    positive_integer("samples", samples)
     fields, weight = _grid(of.rank)
     labels = of.link(fields)
     if abs(weight @ labels) > _ZERO * np.sqrt(weight @ labels**2):
@@ -50,10 +53,12 @@ def step_alignment(target: Target | str, cosines: Floats, dim: int, samples: int
     ratio = cosines @ fields.T / np.sqrt(1 - np.sum(cosines**2, axis=1, keepdims=True))  # (neuron, node)
     along = norm.cdf(ratio) @ ((weight * rest)[:, None] * fields)
     by_itself = norm.pdf(ratio) @ (weight * rest)
-    size = weight * (rest**2 + of.noise + linear**2)
-    count = 4 * positive_integer("samples", samples)
+    square = labels**2 + of.noise
+    misfit = weight @ (square * (dim - of.rank + 1 + np.sum(fields**2, axis=1))) - slope @ slope
+    size = weight * (rest**2 + of.noise + misfit / samples + linear**2)
+    count = 4 * samples
     spread = np.linalg.cholesky((fields.T @ (size[:, None] * fields) - np.outer(slope, slope)) / count)
-    across = by_itself**2 + (positive_integer("dim", dim) - of.rank) * size.sum() / count
+    across = by_itself**2 + (dim - of.rank) * size.sum() / count
     found = np.sum((along[:, None] + fields @ spread.T) ** 2, axis=-1)  # (neuron, fluctuation)
     return np.asarray(found / (found + across[:, None]) @ weight)
 

@@ -34,11 +34,11 @@ _SIZES: dict[Size, dict[str, Any]] = {
     Size.QUICK: {"sizes": [[40, 6400]], "width": 128, "repeats": 8, "blind": False, "kernel": []},
     Size.PAPER: {
         "sizes": [[32, 4096], [32, 8192], [64, 1024], [64, 4096], [64, 16_384]],
-        "width": 1024, "repeats": 6, "blind": True, "kernel": [[32, 4096], [64, 1024], [64, 4096]],
+        "width": 1024, "repeats": 8, "blind": True, "kernel": [[32, 4096], [64, 1024], [64, 4096]],
     },
     Size.LARGE: {
         "sizes": [[64, 4096], [64, 16_384], [128, 4096], [128, 16_384], [128, 65_536]],
-        "width": 1024, "repeats": 6, "blind": True, "kernel": [[64, 4096], [128, 4096]],
+        "width": 1024, "repeats": 8, "blind": True, "kernel": [[64, 4096], [128, 4096]],
     },
 }  # fmt: skip
 _RULE = {
@@ -66,7 +66,7 @@ def studies(size: Size) -> Mapping[str, Part]:
             "test_samples": 2**14,
             "design": "dense",
         }
-        parts["kernel"] = Part(Study(kernel, {"dim,samples": sizes["kernel"]}, repeats=3, key=63))
+        parts["kernel"] = Part(Study(kernel, {"dim,samples": sizes["kernel"]}, repeats=4, key=63))
     return parts
 
 
@@ -116,9 +116,9 @@ def verdict(data: Data, predicted: Predicted) -> Finding:
     enough = [at for at, (dim, samples) in enumerate(sizes) if samples >= 4 * dim**2]
     checks = [
         close(
-            "neurons after the step have the predicted cosine with the target's directions",
-            (aligned - expected + expected.mean(axis=1, keepdims=True)).T,
-            expected.mean(axis=1),
+            "from n = 4 d^2 on neurons have the predicted cosine with the target's directions",
+            (aligned - expected + expected.mean(axis=1, keepdims=True))[enough].T,
+            expected[enough].mean(axis=1),
             allowance=1 / min(dim for dim, _ in sizes),
         ),
         contrast(
@@ -174,6 +174,10 @@ _REMARKS = (
     (
         "Rows of norm 1.5 are the prototype's choice; with .5 the risk is lower (.12 instead of .17 on the same three "
         "seeds at d = 32, n = 8 d^2), as neurons then bend over the whole range of the samples."
+    ),
+    (
+        "At n ~ d^2 the predicted cosine is too high by a tenth: the fluctuation along the directions is of degree 5 "
+        "in the fields, and not yet Gaussian."
     ),
     "The notes' d^{2r} is d^2 r, and their coefficients c_k are those of relu, not of its derivative.",
 )
