@@ -91,6 +91,14 @@ _PAPERS = (
         "2402.04980",
     ),
     Citation(
+        "dandi2024spectrum",
+        "Dandi, Pesce, Cui, Krzakala, Lu, Loureiro",
+        2024,
+        "A random matrix theory perspective on the spectrum of learned features and asymptotic generalization "
+        "capabilities",
+        "2410.18938",
+    ),
+    Citation(
         "lee2024",
         "Lee, Oko, Suzuki, Wu",
         2024,

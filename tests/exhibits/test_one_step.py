@@ -84,3 +84,11 @@ def test_measured_risk_is_near_the_limit():
 def test_unknown_second_layer_is_refused():
     with pytest.raises(InvalidParameter, match="'gaussian' or 'signs'"):
         one_step.first_gradient(target("h1"), TANH, Sizes(2, 2, 2), np.random.default_rng(0), "ones")
+
+
+def test_neurons_in_groups_keep_their_mean_square():
+    second = np.random.default_rng(4).standard_normal(203)
+    found = one_step.realised_neurons(second)
+    assert np.sum(found.weights) == pytest.approx(1)
+    assert found.weights @ found.second**2 == pytest.approx(np.mean(second**2))
+    assert np.all(np.diff(found.second) > 0)

@@ -25,7 +25,7 @@ from featlab.learners.students import TwoLayer
 from featlab.study.runner import Runner
 from featlab.targets import Target
 from featlab.targets import target as make_target
-from featlab.theory.giant.features import Features
+from featlab.theory.giant.features import Features, Neurons
 from featlab.theory.giant.given import given_features, given_ridge_risk
 from featlab.theory.giant.labels import Labels
 from featlab.theory.giant.readout import giant_step_features, neuron_law
@@ -233,12 +233,18 @@ def limit_excess(setting: Setting, size: float, ridges: Floats) -> Floats:
 
 
 def limit_features(
-    target: Target, student: str, size: float, sizes: Sizes, gradient: GradientSpike | None = None
+    target: Target,
+    student: str,
+    size: float,
+    sizes: Sizes,
+    gradient: GradientSpike | None = None,
+    neurons: Neurons | None = None,
 ) -> tuple[Features, Labels]:
-    """Theory's features and labels after a step gamma = `size` on n = `sizes.samples`, Gaussian second layer.
+    """Theory's features and labels after a step gamma = `size` on n = `sizes.samples`.
 
     Args:
         gradient: the spike that a batch had; None, that of the limit.
+        neurons: the second layer; None, a Gaussian one.
     """
     network = TwoLayer(sizes.width, student, "gaussian", start="gaussian")
     learner = Readout(GiantSteps(1, size), sizes.samples)
@@ -246,4 +252,13 @@ def limit_features(
     # Of the start only the mean of a and of a^2 matter: zero and one.
     second = np.resize([1.0, -1.0], sizes.width)
     start = Start(np.zeros((sizes.width, target.rank)), np.eye(sizes.width), second, np.zeros(sizes.width))
-    return giant_step_features(question, start, neuron_law(network, learner, np.ones(1)), gradient)
+    law = neuron_law(network, learner, np.ones(1)) if neurons is None else neurons
+    return giant_step_features(question, start, law, gradient)
+
+
+def realised_neurons(second: Floats, groups: int = 50) -> Neurons:
+    """A second layer as it was drawn, its sorted entries in `groups` of nearly equal size, each of its mean square."""
+    parts = np.array_split(np.sort(second), groups)
+    values = [np.sqrt(np.mean(part**2)) * np.sign(np.mean(part)) for part in parts]
+    shares = np.array([part.size for part in parts]) / second.size
+    return Neurons(np.array(values), np.zeros(groups), shares)

@@ -146,7 +146,7 @@ def _remark(seen: np.ndarray, given: np.ndarray, limit: np.ndarray) -> str:
         f"Means over seeds miss theory with the weights given by {misses[0]:.1%} at most and the limit by "
         f"{misses[1]:.1%}. K* of relu on relu is .0401 at k = .962, not the .038 given earlier; the condition "
         "also fails for a tanh student and a sine. The prototype's risks, of three seeds, differ from the limit by up "
-        "to 15% (n = 32d: .0034 against .0039 at d = 160); theory with the weights given sides with those measured here."
+        "to 15% (n = 32d: .0034 against .0039 at d = 160); theory with the weights given sides with these."
     )
 
 
@@ -175,7 +175,7 @@ EXHIBIT = Exhibit(
     claim="After a step of order sqrt(N), ridge regression has a risk of at most 10 K* + C (sqrt(K* d/n) + d/n), below "
     "the floor ||P_{>1} f*||^2 of linear methods once n/d is large, as for tanh on tanh.",
     document="first-step",
-    papers=("ba2022",),
+    papers=("ba2022", "cui2024"),
     protocol="tanh on tanh and erf on erf, noise variance .01, p = 2d, step eta = 3 sqrt(p) (gamma = 3 per neuron), "
     "then ridge regression on n fresh samples, p lambda = max(.05, .2 d/n), which is near the best. The "
     "bound's constant C is not known; 1 is taken.",

@@ -169,7 +169,7 @@ EXHIBIT = Exhibit(
     claim="After a step of order one the trained kernel improves on random features but remains linear; after a "
     "step of order sqrt(N) ridge regression on the trained features learns a nonlinear target.",
     document="structured-data",
-    papers=("ba2022",),
+    papers=("ba2022", "cui2024"),
     protocol="tanh student and tanh teacher, noise variance .01, n = 8d, p = 2d, ridge regression on fresh samples, "
     "p lambda on a grid from .01 to 10; risks are shown at the ridge that is best in theory. A step eta, in the "
     "source's convention, is gamma = eta/sqrt(p) per neuron; small ones are 0, 1 and 2 critical steps, the large "
