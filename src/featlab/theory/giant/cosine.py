@@ -49,7 +49,7 @@ def one_step_cosine(
 ) -> SpanCosine:
     """After the first step of `learner` on `samples` samples, for a = +-1, without biases and without output (paired).
 
-    The drift is integrated exactly at overlaps g/sqrt(d), so that all orders in 1/sqrt(d) of the mean step are there;
+    The drift is integrated exactly at overlaps g/sqrt(d - r + |g|^2), so that the mean step is not cut off in 1/sqrt(d);
     the noise is to leading order.
     """
     return one_step_cosines(target, activation, learner, dim=dim, samples=[samples])[0]
@@ -61,7 +61,8 @@ def one_step_cosines(
     """`one_step_cosine` at several numbers of samples, which share their drift: that is what takes the time."""
     rate = learner.steps_at(dim)[0]
     starts, weights = _starts(target.rank)
-    overlap = starts / np.sqrt(dim)
+    # A uniform row is g/|(g, rest)|, and |rest|^2 is d - r on average: no overlap exceeds one.
+    overlap = starts / np.sqrt(dim - target.rank + np.sum(starts**2, axis=1, keepdims=True))
     rest = np.sqrt(1 - np.sum(overlap**2, axis=1))
     student = Student(activation, np.ones(len(weights)), np.zeros(len(weights)), False)
     drive, pull = label_drift(target, student, overlap, np.eye(len(weights)))
