@@ -49,7 +49,7 @@ def one_step_cosine(
 ) -> SpanCosine:
     """After the first step of `learner` on `samples` samples, for a = +-1, without biases and without output (paired).
 
-    The drift is integrated exactly at overlaps g/sqrt(d - r + |g|^2), so that the mean step is not cut off in 1/sqrt(d);
+    The drift is integrated exactly at overlaps g/sqrt(d - r + |g|^2), so that the mean step is not cut off in 1/d;
     the noise is to leading order.
     """
     return one_step_cosines(target, activation, learner, dim=dim, samples=[samples])[0]
