@@ -40,7 +40,7 @@ class Links:
 
     def marks(self, line: str) -> str:
         """The letters of a line's exhibits in braces, such as {ab}; nothing if there are none."""
-        found = "".join(sorted(self.letters[id] for id in self.lines.get(line, ())))
+        found = "".join(sorted((self.letters[id] for id in self.lines.get(line, ())), key=ascii_letters.index))
         return f"{{{found}}}" if found else ""
 
     def label(self, id: str) -> Label:

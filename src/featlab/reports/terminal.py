@@ -154,7 +154,7 @@ def _costs(analysis: Analysis, dim: int | None, number: dict[Citation, int], lin
     for group, members in zip(groups, rows, strict=True):
         yield Text(f"  {group.heading}", style="cyan")
         # Marks may be many: they are the one column that goes on in the next line.
-        table = _plain_table(*({"no_wrap": True, "width": width} for width in widths[:-1]), {})
+        table = _plain_table(*({"no_wrap": True, "width": width} for width in widths[:-1]), {"overflow": "fold"})
         for row in members:
             table.add_row(*row)
         yield Padding(table, (0, 0, 0, 4))
