@@ -16,7 +16,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from featlab.compare import FiniteSize
-from featlab.exhibits.checks import close, mean_and_error, ordered, standard_error
+from featlab.exhibits.checks import above, close, mean_and_error, ordered, standard_error
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Check, Finding, Number, corrected
 from featlab.figures.panels import mark, measured_points, panels, theory_line
@@ -180,17 +180,23 @@ def _factor(part: xr.Dataset, leap: int) -> float:
 
 
 def _transition(leap: int, found: xr.DataArray) -> list[Check]:
-    """Below d^l the overlap falls with d, above it rises; with one d, it only rises with n."""
+    """Below d^l the overlap falls with d, above it stays of order one; with one d, it only rises with n."""
     low, high = float(found["kappa"][0]), float(found["kappa"][-1])
     if found.sizes["dim"] == 1:
         both = {f"n = d^{power:g}": found.isel(dim=0).sel(kappa=power).values for power in (low, high)}
         return [ordered(f"l = {leap}: the overlap is larger from n = d^{leap} on", both)]
     dims = found["dim"].values.tolist()
     below = {f"d = {dim}": found.sel(dim=dim, kappa=low).values for dim in reversed(dims)}
-    above = {f"d = {dim}": found.sel(dim=dim, kappa=high).values for dim in dims}
+    smallest, largest = found.isel(dim=0), found.isel(dim=-1)
     return [
         ordered(f"l = {leap}: on n = d^{low:g} samples the overlap vanishes as d grows", below),
-        ordered(f"l = {leap}: on n = d^{high:g} samples it grows with d", above),
+        above(
+            f"l = {leap}: on n = d^{high:g} samples the squared cosine at d = {dims[-1]} is above .8 of that at {dims[0]}",
+            largest.sel(kappa=high).values,
+            0.8 * float(smallest.sel(kappa=high).mean()),
+            control=f"n = d^{low:g}",
+            control_samples=largest.sel(kappa=low).values,
+        ),
     ]
 
 
