@@ -117,7 +117,7 @@ def _checks(name: str, risks: xr.DataArray, predicted: xr.DataArray, network: np
             f"at its best ridge {_NAMES[name]} stays above ||P_>1 f*||^2",
             shares,
             1.0,
-            control=f"a {_NETWORK} must get below it, on {NETWORK_TARGET}",
+            control=f"a network after one gradient step must get below it, on {NETWORK_TARGET}",
             control_samples=others,
         ),
     ]

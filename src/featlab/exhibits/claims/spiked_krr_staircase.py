@@ -41,7 +41,7 @@ _SMOOTH = (0.05, 0.2, 0.3, 0.45, 0.48, 0.5, 0.52, 0.55, 0.64, 0.66, 0.68, 0.7, 0
 # d and seeds of the staircase, its spikes; d of the pure degrees and their spikes.
 _SIZES = {
     Size.QUICK: (200, 20, (BEFORE, *ON_STEP), 200, {}),
-    Size.PAPER: (1000, 10, _STAIRS, 700, {2: (0.44, 0.48, 0.52, 0.56, 0.6), 3: (0.62, 0.66, 0.7, 0.74, 0.78)}),
+    Size.PAPER: (1000, 20, _STAIRS, 700, {2: (0.44, 0.48, 0.52, 0.56, 0.6), 3: (0.62, 0.66, 0.7, 0.74, 0.78)}),
     Size.LARGE: (3000, 5, _STAIRS, 5000, {2: (0.44, 0.48, 0.52, 0.56, 0.6), 3: (0.62, 0.66, 0.7, 0.74, 0.78)}),
 }
 # An earlier prototype, with label noise of variance .1: excess risk at the best ridge, by d and spike; and the spike at
