@@ -191,7 +191,7 @@ def _transition(leap: int, found: xr.DataArray) -> list[Check]:
     return [
         ordered(f"l = {leap}: on n = d^{low:g} samples the overlap vanishes as d grows", below),
         above(
-            f"l = {leap}: on n = d^{high:g} samples the squared cosine at d = {dims[-1]} is above .8 of that at {dims[0]}",
+            f"l = {leap}: on n = d^{high:g} samples cos^2 at d = {dims[-1]} is above .8 of that at {dims[0]}",
             largest.sel(kappa=high).values,
             0.8 * float(smallest.sel(kappa=high).mean()),
             control=f"n = d^{low:g}",
