@@ -31,9 +31,9 @@ TARGETS = {1: "h1", 2: "He2(h1)/sqrt(2)", 3: "He3(h1)/sqrt(6)"}
 # Information exponent -> dimension and powers of it that n goes through. The last ones are well above what it takes.
 _QUICK: dict[int, tuple[int, tuple[float, ...]]] = {1: (100, (1.7,))}
 _PAPER: dict[int, tuple[int, tuple[float, ...]]] = {
-    1: (100, (0.75, 1.0, 1.25, 1.5, 1.75, 2.0)),
+    1: (100, (0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25)),
     2: (100, (1.0, 1.25, 1.5, 1.75, 2.0)),
-    3: (40, (1.5, 1.75, 2.0, 2.25, 2.5)),
+    3: (40, (1.0, 1.5, 1.75, 2.0, 2.25, 2.5)),
 }
 _LARGE = {1: (400, _PAPER[1][1]), 2: (200, _PAPER[2][1]), 3: (60, (*_PAPER[3][1], 2.75))}
 _SIZES = {
@@ -51,7 +51,8 @@ _EARLIER = {
     (2, 2.0): 0.9994, (3, 1.5): 0.44, (3, 1.75): 0.76, (3, 2.0): 0.973, (3, 2.5): 0.998,
 }  # fmt: skip
 _SHARES = {1: 1.0, 2: 0.5, 3: 0.37}
-_MANY = 12  # samples over dimension from which on the first order in d/n is compared: its error is of relative size d/n
+# Samples over dimension from which on the first order in d/n is shown, and its exponent fitted: the next is d/n of it.
+_MANY, _FAR = 12, 30
 
 
 def studies(size: Size) -> Mapping[str, Part]:
@@ -71,7 +72,7 @@ def studies(size: Size) -> Mapping[str, Part]:
 
 
 def prediction(data: Data) -> dict[str, np.ndarray]:
-    """K of every seed, (samples, seed), given what it has reached: 1 - |m| = K (d - 1) / n."""
+    """K of every seed, (samples, seed), given what it has reached: 1 - |m| = K (d - 1) / n; NaN if not found."""
     return {
         name: np.array([_constants(part.isel(samples=at)) for at in range(part.sizes["samples"])])
         for name, part in data.items()
@@ -86,7 +87,11 @@ def _constants(runs: xr.Dataset) -> list[float]:
         best = int(np.argmin(run["restart_loss"].values))
         neurons = Neurons(run["restart_knots"].values[best], run["restart_signs"].values[best])
         second = run["restart_second_layer"].values[best]
-        pole = 1 if run["restart_cosine"].values[best, 0] > 0 else -1
+        cosine = run["restart_cosine"].values[best, 0]
+        if abs(cosine) < RECOVERED:
+            found.append(np.nan)
+            continue
+        pole = 1 if cosine > 0 else -1
         found.append(direction_error(goal, neurons, fixed["penalty"], pole, second))
     return found
 
@@ -122,7 +127,8 @@ def verdict(data: Data, predicted: dict[str, np.ndarray]) -> Finding:
 
 def _checks(s: int, part: xr.Dataset, constants: np.ndarray) -> list[Check]:
     (dim, samples), cosines = _size(part), _cosines(part)
-    many = samples >= _MANY * dim
+    many = (samples >= _FAR * dim) & np.all(cosines > RECOVERED, axis=1)
+    sound = np.isfinite(constants[-1])
     scaled = samples[:, None] * (1 - cosines) / (dim - 1)
     alone = len(samples) == 1
     control = np.abs(part["restart_cosine"].isel(time=0).values) if alone else cosines[0]
@@ -136,8 +142,8 @@ def _checks(s: int, part: xr.Dataset, constants: np.ndarray) -> list[Check]:
         ),
         close(
             f"s = {s}: 1 - |m| = K (d - 1)/n at the largest n",
-            scaled[-1] - constants[-1] + constants[-1].mean(),
-            constants[-1].mean(),
+            (scaled[-1] - constants[-1])[sound] + constants[-1, sound].mean(),
+            constants[-1, sound].mean(),
             allowance=2 * dim / samples[-1],
         ),
     ]
@@ -155,7 +161,11 @@ def _numbers(s: int, part: xr.Dataset, constants: np.ndarray) -> list[Number]:
     numbers = []
     for at, count in enumerate(samples):
         power = round(float(np.log(count) / np.log(dim)), 2)
-        theory = 1 - float(constants[at].mean()) * (dim - 1) / count if count >= _MANY * dim else None
+        theory = (
+            1 - float(constants[at].mean()) * (dim - 1) / count
+            if count >= _MANY * dim and np.all(np.isfinite(constants[at]))
+            else None
+        )
         earlier = _EARLIER.get((s, power)) if dim == _PAPER[s][0] else None
         numbers.append(
             Number(f"|m|, s = {s}, d = {dim}, n = d^{power:g}", theory, *mean_and_error(cosines[at]), earlier)
@@ -203,7 +213,7 @@ def figure(data: Data, predicted: dict[str, np.ndarray]) -> Figure:
         measured_points(error, samples / dim, errors.mean(axis=1), standard_error(errors, axis=1), series=series)
         line = np.geomspace(_MANY / 3, samples[-1] / dim * 3, 30)
         theory_line(
-            error, line, predicted[name][-1].mean() * (1 - 1 / dim) / line, series=series, label=f"K d/n, {label}"
+            error, line, np.nanmean(predicted[name][-1]) * (1 - 1 / dim) / line, series=series, label=f"K d/n, {label}"
         )
         mark(recovery, np.log(sufficient_samples(dim, int(name[1:]))) / np.log(dim), f"theorem, s = {name[1:]}")
     error.set_xscale("log")
