@@ -187,7 +187,7 @@ _REMARKS = (
         "max(d^s, d^((s+3)/2)), and its second error term d^4/n^2 is not seen."
     ),
     (
-        "The prototype's smaller |m| at few samples are those of a shorter flow with few seeds. Its total time is not "
+        "The prototype's smaller |m| at few samples fit a shorter flow with few seeds best. Its total time is not "
         "stated; 24 seeds at T = 80, 100 and 200 give .48, .50, .54 for s = 1, n = d^.75 (.38), and for s = 3 .46, .49 "
         "and .56 at n = d^1.5 (.44), .71, .79 and .95 at n = d^1.75 (.76); a seed scatters by .09, .25 and .3. Its "
         "share of .37 of starts that succeed for s = 3 is that of T = 80 to 100 too; at T = 200 it is .6."
