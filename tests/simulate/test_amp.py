@@ -14,7 +14,7 @@ from scipy.stats import multivariate_normal
 from featlab.errors import InvalidParameter
 from featlab.learners import BayesAmp, TwoLayer
 from featlab.simulate import amp_closed, amp_mixture, simulate
-from featlab.simulate.amp import posterior_covariance, precision_of
+from featlab.simulate.amp import posterior_covariance, precision_of, stands
 from featlab.simulate.amp_closed import closed_form, quadrants, tail
 from featlab.simulate.amp_mixture import MixtureDenoiser
 from featlab.simulate.designs.dense import Dense
@@ -345,3 +345,21 @@ def test_a_polynomial_and_a_parity_in_closed_form(text, axis, size):
     found, _ = closed_form(goal)(*single(labels, fields, variance))
     assert off(found, exact) < 2e-3
     assert off(found, 1.2 * exact) > 0.1, "negative control"
+
+
+def test_a_direction_of_which_nothing_is_known_divides_nothing():
+    squares = jnp.array([[2.0, 1e-20], [1e-20, 1e-40]], jnp.float32)
+    curvature = jnp.array([[2.1, 1e-12], [1e-12, 1e-9]], jnp.float32)
+    found = np.asarray(precision_of(squares, curvature))
+    assert np.all(np.isfinite(found))
+    np.testing.assert_allclose(found, squares, atol=1e-6)
+
+
+def test_a_row_that_grows_from_almost_nothing_does_not_stand():
+    old = jnp.array([[1.0, 0.0], [0.0, 1e-4]])
+    growing, fading, moving = (jnp.array([[1.0, 0.0], [0.0, x]]) for x in (1.2e-4, 0.8e-4, 2e-3))
+    assert stands(growing, old, 1e-3).tolist() == [True, False]
+    assert stands(fading, old, 1e-3).tolist() == [True, True]
+    assert stands(moving, old, 1e-3).tolist() == [True, False]
+    whole = np.linalg.norm(growing - old) / np.linalg.norm(growing)
+    assert whole < 1e-3  # all rows together would have seemed to stand

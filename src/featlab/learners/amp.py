@@ -35,7 +35,8 @@ class BayesAmp:
         start_overlap: q of an informed start; else the squared norm of the rows, best small: from rows of norm 1, as in
             the paper, A = (1/d) g^T g is far too large at first, and runs get stuck.
         power_steps: iterations of the linearised map for a spectral start, on the same batch.
-        tolerance: a run stops when |What' - What| < tolerance |What'| (in Frobenius norm).
+        tolerance: a run stops when every row of What moves by less than this share of its norm; a row of norm below
+            1e-3 that does not grow counts as standing.
     """
 
     clock: ClassVar[str] = "iterations"

@@ -114,7 +114,7 @@ def iterate(problem: Problem, state: State) -> tuple[State, Info]:
     weights = (1 - keep) * new + keep * old
     size, moved = jnp.sqrt(jnp.sum(weights**2)), jnp.sqrt(jnp.sum((weights - old) ** 2))
     lost = size < ZERO_NORM * len(weights) ** 0.5
-    still = moved < problem.learner.tolerance * size
+    still = jnp.all(stands(weights, old, problem.learner.tolerance))
     return State(
         Estimate(weights),
         (1 - keep) * covariance + keep * state.covariance,
@@ -126,6 +126,17 @@ def iterate(problem: Problem, state: State) -> tuple[State, Info]:
     ), Info(moved / size, precision)
 
 
+def stands(new: Array, old: Array, tolerance: float) -> Array:
+    """For each row, whether it stands still: it hardly moves, or it is zero and does not grow.
+
+    Rows are asked one by one. A direction that is found late starts from almost nothing once the others are known: next
+    to them its growth is invisible at first.
+    """
+    size, before = (jnp.sqrt(jnp.sum(rows**2, axis=1)) for rows in (new, old))
+    moved = jnp.sqrt(jnp.sum((new - old) ** 2, axis=1))
+    return (moved < tolerance * size) | ((size < ZERO_NORM) & (size <= before))
+
+
 def precision_of(squares: Array, curvature: Array) -> Array:
     """A, from the means of g g^T and of -dg/domega times n/d, which have the same limit.
 
@@ -133,7 +144,8 @@ def precision_of(squares: Array, curvature: Array) -> Array:
     second: a V that happens to be too small makes g g^T too large by the square, and the next V smaller still.
     The two are compared along the axes in which both are diagonal: squares = T T^T, curvature = T b T^T.
     """
-    size = jnp.sqrt(jnp.diagonal(squares) + jnp.finfo(squares.dtype).tiny)
+    # A is added to the identity: directions of which less than its rounding is known count as that, and divide nothing.
+    size = jnp.sqrt(jnp.diagonal(squares) + jnp.finfo(squares.dtype).eps)
     eye = jnp.eye(len(size), dtype=size.dtype)
     root = size[:, None] * jnp.linalg.cholesky(squares / (size[:, None] * size) + _SINGULAR * eye)
     white = solve_triangular(root, curvature, lower=True)
