@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 # What `featlab explain` says of a target, line by line; an exhibit names the lines that it shows.
 TOPICS = (
+    "verdict",
     "information_exponent",
     "leap",
     "generative_exponent",
@@ -36,6 +37,7 @@ TOPICS = (
     "amp",
     "batch_reuse",
     "one_giant_step",
+    "one_gradient_step",
     "random_features",
     "kernels",
     "normalised_flow",
