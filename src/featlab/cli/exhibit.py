@@ -21,6 +21,7 @@ from featlab.cli.errors import INTERRUPTED, exit_cleanly, fail, safely
 if TYPE_CHECKING:
     from featlab.cli.study_words import Bar
     from featlab.exhibits import Exhibit, Report, Size
+    from featlab.study.engines import Engine
 
 RUNS_FAILED, RUNS_MISSING = 1, 3
 EPILOG = """Examples:
@@ -94,7 +95,9 @@ def run_exhibits(
 
     chosen, of_size = _chosen(ids), _size(size)
     on = None if engine == "slurm" else engine_in_words(engine, workers, scheduler)
-    reports, failures, waiting = [], [], []
+    reports: list[Report] = []
+    failures: list[str] = []
+    waiting: list[str] = []
     with bar(sys.stderr.isatty() and not as_json and on is not None, named=True) as shown:
         for exhibit in chosen:
             try:
@@ -160,7 +163,7 @@ def _size(word: str) -> Size:
 
 
 def _run_here(
-    exhibit: Exhibit, size: Size, results: Path, engine: object, retry_failed: bool, wait: bool, shown: Bar | None
+    exhibit: Exhibit, size: Size, results: Path, engine: Engine, retry_failed: bool, wait: bool, shown: Bar | None
 ) -> Report:
     from featlab.exhibits import run_exhibit
 
@@ -168,7 +171,7 @@ def _run_here(
         exhibit,
         size,
         results,
-        engine=engine,  # type: ignore[arg-type]
+        engine=engine,
         retry_failed=retry_failed,
         wait=wait,
         on_start=None if shown is None else lambda name, done: shown.start(done, f"{exhibit.id}, {name}"),
