@@ -48,10 +48,10 @@ class Links:
         return exhibit_labels()[id]
 
 
-def links_of(analysis: Analysis) -> Links:
-    """The exhibits behind the lines of an explanation."""
+def links_of(analysis: Analysis, *, residuals: bool = True) -> Links:
+    """The exhibits behind the lines of an explanation; `residuals` says whether it tells those, too."""
     open_verdict = analysis.verdict is Verdict.OPEN
-    named = (*_FIRST, *_STAIRCASES, *analysis.sample_cost, *(("residuals",) if analysis.regimes else ()))
+    named = (*_FIRST, *_STAIRCASES, *analysis.sample_cost, *(("residuals",) if analysis.regimes and residuals else ()))
     shown = [line for line in named if not (open_verdict and line in _ISOTROPIC_ONLY)]
     found = {line: _showing(_TOPICS.get(line, line)) for line in shown}
     lines = {line: ids for line, ids in found.items() if ids}

@@ -51,7 +51,7 @@ def render(analysis: Analysis, dim: int | None, demonstration: Demonstration | N
     """Everything, in the order in which a reader asks for it."""
     papers = papers_of(analysis)
     number = {paper: place for place, paper in enumerate(papers, start=1)}
-    links = links_of(analysis)
+    links = links_of(analysis, residuals=False)
     return Group(
         _title(analysis),
         _verdict(analysis, links),

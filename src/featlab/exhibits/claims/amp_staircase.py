@@ -231,5 +231,5 @@ EXHIBIT = Exhibit(
     verdict=verdict,
     figure=figure,
     animation=animation,
-    shows=("grand_staircase", "critical_ratio", "amp"),
+    shows=("critical_ratio", "grand_staircase", "amp"),
 )

@@ -271,5 +271,5 @@ EXHIBIT = Exhibit(
     prediction=prediction,
     verdict=verdict,
     figure=figure,
-    shows=("verdict", "generative_exponent", "critical_ratio", "amp"),
+    shows=("verdict", "generative_exponent", "sq_bound", "amp"),
 )

@@ -200,5 +200,5 @@ EXHIBIT = Exhibit(
     prediction=prediction,
     verdict=verdict,
     figure=figure,
-    shows=("csq_bound", "information_exponent"),
+    shows=("csq_bound",),
 )

@@ -233,5 +233,4 @@ EXHIBIT = Exhibit(
     prediction=prediction,
     verdict=verdict,
     figure=figure,
-    shows=("one_giant_step", "random_features", "csq_bound"),
 )

@@ -233,5 +233,4 @@ EXHIBIT = Exhibit(
     prediction=prediction,
     verdict=verdict,
     figure=figure,
-    shows=("residuals", "random_features"),
 )

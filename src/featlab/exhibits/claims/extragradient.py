@@ -140,5 +140,5 @@ EXHIBIT = Exhibit(
     prediction=prediction,
     verdict=verdict,
     figure=figure,
-    shows=("batch_reuse", "generative_exponent", "information_exponent"),
+    shows=("generative_exponent", "batch_reuse"),
 )

@@ -169,5 +169,5 @@ EXHIBIT = Exhibit(
     prediction=prediction,
     verdict=verdict,
     figure=figure,
-    shows=("batch_reuse", "generative_exponent"),
+    shows=("batch_reuse",),
 )

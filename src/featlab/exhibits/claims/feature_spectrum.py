@@ -244,5 +244,4 @@ EXHIBIT = Exhibit(
     verdict=verdict,
     figure=figure,
     animation=animation,
-    shows=("one_giant_step",),
 )

@@ -276,5 +276,5 @@ EXHIBIT = Exhibit(
     prediction=prediction,
     verdict=verdict,
     figure=figure,
-    shows=("residuals", "one_giant_step"),
+    shows=("residuals",),
 )

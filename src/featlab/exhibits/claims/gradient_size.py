@@ -188,5 +188,5 @@ EXHIBIT = Exhibit(
     prediction=prediction,
     verdict=verdict,
     figure=figure,
-    shows=("information_exponent", "one_giant_step"),
+    shows=("information_exponent",),
 )

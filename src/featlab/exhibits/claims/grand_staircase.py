@@ -210,5 +210,5 @@ EXHIBIT = Exhibit(
     verdict=verdict,
     figure=figure,
     animation=animation,
-    shows=("grand_staircase", "correlation_staircase"),
+    shows=("leap", "correlation_staircase", "grand_staircase"),
 )

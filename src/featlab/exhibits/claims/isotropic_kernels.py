@@ -173,5 +173,5 @@ EXHIBIT = Exhibit(
     prediction=prediction,
     verdict=verdict,
     figure=figure,
-    shows=("kernels", "random_features"),
+    shows=("random_features",),
 )

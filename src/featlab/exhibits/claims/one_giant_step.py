@@ -249,5 +249,5 @@ EXHIBIT = Exhibit(
     prediction=prediction,
     verdict=verdict,
     figure=figure,
-    shows=("one_giant_step", "information_exponent"),
+    shows=("one_giant_step",),
 )

@@ -196,5 +196,5 @@ EXHIBIT = Exhibit(
     prediction=prediction,
     verdict=verdict,
     figure=figure,
-    shows=("one_giant_step", "kernels", "random_features"),
+    shows=("one_gradient_step", "kernels"),
 )

@@ -187,5 +187,5 @@ EXHIBIT = Exhibit(
     prediction=prediction,
     verdict=verdict,
     figure=figure,
-    shows=("random_features", "kernels", "residuals"),
+    shows=("random_features",),
 )

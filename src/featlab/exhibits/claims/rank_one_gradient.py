@@ -140,5 +140,4 @@ EXHIBIT = Exhibit(
     prediction=prediction,
     verdict=verdict,
     figure=figure,
-    shows=("one_giant_step",),
 )

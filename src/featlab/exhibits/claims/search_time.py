@@ -207,5 +207,5 @@ EXHIBIT = Exhibit(
     prediction=prediction,
     verdict=verdict,
     figure=figure,
-    shows=("one_pass_sgd", "information_exponent"),
+    shows=("information_exponent", "one_pass_sgd"),
 )

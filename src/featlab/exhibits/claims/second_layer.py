@@ -255,5 +255,5 @@ EXHIBIT = Exhibit(
     prediction=prediction,
     verdict=verdict,
     figure=figure,
-    shows=("residuals", "giant_staircase"),
+    shows=("giant_staircase", "residuals"),
 )

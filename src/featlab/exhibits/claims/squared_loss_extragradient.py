@@ -125,5 +125,4 @@ EXHIBIT = Exhibit(
     prediction=prediction,
     verdict=verdict,
     figure=figure,
-    shows=("batch_reuse", "information_exponent"),
 )

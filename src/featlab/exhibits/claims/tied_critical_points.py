@@ -172,5 +172,4 @@ EXHIBIT = Exhibit(
     prediction=prediction,
     verdict=verdict,
     figure=figure,
-    shows=("information_exponent",),
 )

@@ -143,5 +143,4 @@ EXHIBIT = Exhibit(
     prediction=prediction,
     verdict=verdict,
     figure=figure,
-    shows=("one_giant_step", "random_features"),
 )

@@ -232,5 +232,4 @@ EXHIBIT = Exhibit(
     verdict=verdict,
     figure=figure,
     animation=animation,
-    shows=("one_giant_step",),
 )
