@@ -33,7 +33,7 @@ _EARLIER = {1.25: 0.533, 1.4: 0.808}
 FOUND, BIAS = 0.2, 0.25
 _LOOKS = (0, 2, 4, 6, 8, 10, 13, 16, 19, 22, 25, 28, 32, 36, 40, 45, 50, 60)
 _RATIOS = (NONE, 0.6, 0.8, 1.0, 1.2, 1.35, 1.5, 1.75, BETWEEN, 2.5, 2.75, 3.0, 3.5, 4.0, 5.0, ABOVE)
-_LARGER = Runs((1.0, BETWEEN, 3.5, 4.0, ABOVE), 1, repeats=6, looks=_LOOKS, iterations=150)
+_LARGER = Runs((BETWEEN, 3.5, ABOVE), 1, repeats=6, looks=_LOOKS, iterations=150)
 _SIZES = {
     Size.QUICK: {500: Runs((BETWEEN, ABOVE), 8, looks=_LOOKS[:-1:2], iterations=60)},
     Size.PAPER: {500: Runs(_RATIOS, 72, looks=_LOOKS), 10**4: _LARGER},

@@ -183,8 +183,9 @@ def figure(data: Data, predicted: dict[str, dict[int, float]]) -> Figure:
     axes.set_xscale("log")
     axes.set_yscale("log")
     shown = sorted({dim for dims in predicted.values() for dim in dims})
-    axes.set_xticks(shown, [f"{dim:,}" for dim in shown], rotation=30 if len(shown) > 4 else 0)
-    axes.minorticks_off()
+    if shown[-1] < 10 * shown[0]:  # no two powers of ten to read them from
+        axes.set_xticks(shown, [f"{dim:,}" for dim in shown])
+        axes.minorticks_off()
     add_legend(axes)
     return made
 

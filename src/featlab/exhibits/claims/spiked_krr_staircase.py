@@ -267,7 +267,7 @@ def _draw_pure(right: Axes, data: Data, predicted: dict[str, Any]) -> None:
         mark(right, 1 - 1 / degree, f"limit of He{degree}")
     mark(right, 0.5, "half", along="y")
     right.set(xlim=(0.3, 0.9), ylim=(0, 1.05))
-    add_legend(right, loc="upper left")
+    add_legend(right, loc="lower right")
 
 
 EXHIBIT = Exhibit(
