@@ -1,0 +1,23 @@
+"""docs/reproduction.md is what the reports in docs/results say, and README shows pictures of exhibits that exist."""
+
+from docs.reproduce import PICTURES, RESULTS, TABLE, picture, table
+
+from featlab.exhibits import Size
+from featlab.exhibits.find import exhibit_ids
+from featlab.exhibits.report import read_report
+
+
+def test_the_table_is_made_from_the_reports():
+    assert TABLE.read_text(encoding="utf-8") == table()
+
+
+def test_every_exhibit_was_run_at_paper_size():
+    assert [id for id in exhibit_ids() if read_report(RESULTS, id, Size.PAPER) is None] == []
+
+
+def test_there_is_no_report_without_an_exhibit():
+    assert {path.name for path in (RESULTS / "paper").iterdir()} <= set(exhibit_ids())
+
+
+def test_pictures_are_there():
+    assert all(picture(id).is_file() for id in PICTURES)
