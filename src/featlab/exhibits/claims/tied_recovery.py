@@ -198,9 +198,9 @@ _REMARKS = (
     "Lowest training loss with or without the penalty chooses nearly the same starts.",
     (
         "The constant K of the error K (d - 1)/n is derived here, not by the source. At several n it is shown beside "
-        "the numbers and does not decide: decided after the paper size missed it by 11% (3.7 standard errors, 12 seeds) at "
-        "the largest n of s = 1. Twelve other seeds there, in double precision, gave n (1 - |m|)/(d - 1) = .0059(3) "
-        "against K = .0058."
+        "the numbers and does not decide. This was settled after the paper size had missed it by 11% (3.7 standard "
+        "errors, 12 seeds) at the largest n of s = 1; twelve other seeds there, in double precision, gave "
+        "n (1 - |m|)/(d - 1) = .0059(3) against K = .0058."
     ),
 )
 
