@@ -20,7 +20,7 @@ from featlab.exhibits.report import read_report, report_path
 from featlab.reports.gallery_pages import Entry, document_page, exhibit_page, overview_page
 
 _MARK = ".featlab-gallery"
-_WIDE = 1.9
+_WIDE = 520.0  # points; a single panel has 450
 
 
 class NotAGallery(FeatlabError):
@@ -81,11 +81,11 @@ def _copied(entry: Entry, results: Path, directory: Path) -> dict[str, str]:
 
 
 def _is_wide(directory: Path, pictures: dict[str, str]) -> bool:
-    """Whether the figure has panels side by side."""
+    """Whether the figure is more than a single panel."""
     if "svg" not in pictures:
         return False
-    frame = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', (directory / pictures["svg"]).read_text(encoding="utf-8"))
-    return frame is not None and float(frame[1]) > _WIDE * float(frame[2])
+    frame = re.search(r'viewBox="0 0 ([\d.]+) ', (directory / pictures["svg"]).read_text(encoding="utf-8"))
+    return frame is not None and float(frame[1]) > _WIDE
 
 
 def _clear(directory: Path) -> None:
