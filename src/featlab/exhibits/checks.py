@@ -113,7 +113,8 @@ def exponent_at_most(
 def ordered(statement: str, samples: Mapping[str, ArrayLike]) -> Check:
     """Means over seeds increase in the order given: each is above the one before it (Welch's test, one-sided).
 
-    It fails if some pair is the other way round beyond doubt. The control is the reversed order.
+    It fails if some pair is the other way round beyond doubt. The control is the reversed order, which guards only the
+    direction of the test: what guards against chance is that every step must be significant for the check to hold.
     """
     values = {name: np.asarray(sample, np.float64) for name, sample in samples.items()}
     level = LEVEL / max(len(values) - 1, 1)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
-from importlib.util import find_spec
+from importlib.resources import files
 from typing import Any
 
 from featlab.errors import InvalidParameter
@@ -59,10 +59,8 @@ def exhibit_labels() -> Mapping[str, Label]:
 
 
 def _label(id: str) -> Label:
-    name = f"{claims.__name__}.{id.replace('-', '_')}"
-    spec = find_spec(name)
-    source = spec.loader.get_source(name) if spec else None  # type: ignore[union-attr]
-    for statement in ast.parse(source or "").body:
+    source = files(claims).joinpath(f"{id.replace('-', '_')}.py").read_text(encoding="utf-8")
+    for statement in ast.parse(source).body:
         names = [getattr(target, "id", "") for target in getattr(statement, "targets", ())]
         if names == ["EXHIBIT"] and isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call):
             given = {keyword.arg: keyword.value for keyword in statement.value.keywords}
@@ -72,9 +70,9 @@ def _label(id: str) -> Label:
 
 def _literal(id: str, name: str, value: ast.expr | None) -> Any:
     """A part of an exhibit that is written out in its file; lines that it shows are none unless given."""
-    if value is None and name == "shows":
+    if value is None:
         return ()
     try:
-        return ast.literal_eval(value)  # type: ignore[arg-type]
-    except (ValueError, TypeError) as fault:
+        return ast.literal_eval(value)
+    except ValueError as fault:
         raise ValueError(f"exhibit {id}: {name} must be written out, without names or formulas") from fault
