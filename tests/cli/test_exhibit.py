@@ -51,6 +51,7 @@ def test_failed_runs_have_their_exit_code(results, monkeypatch):
 
 
 def test_gallery(results, tmp_path):
+    assert "`featlab exhibit run all` does it" in run("gallery", tmp_path / "empty", "--results", results).output
     run("exhibit", "run", "toy", "--results", results)
     done = run("gallery", tmp_path / "site", "--results", results)
     assert "1 of 1 exhibits shown" in done.output

@@ -145,7 +145,8 @@ def gallery(
     from featlab.reports.gallery import write_gallery
 
     written = write_gallery(directory, results, None if size is None else _size(size))
-    typer.echo(f"{written.shown} of {written.total} exhibits shown. Open {directory / 'index.html'}")
+    hint = "" if written.shown else f" None was run into {results}: `featlab exhibit run all` does it."
+    typer.echo(f"{written.shown} of {written.total} exhibits shown. Open {directory / 'index.html'}.{hint}")
 
 
 def _chosen(ids: list[str]) -> list[Exhibit]:
