@@ -1,5 +1,6 @@
 import json
 import math
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -79,3 +80,19 @@ def test_what_is_no_number_is_null(tmp_path):
     write_report(tmp_path, odd)
     (number,) = json.loads(report_path(tmp_path, "toy", Size.QUICK).read_text())["numbers"]
     assert (number["predicted"], number["measured"], number["error"]) == (None, 1.5, None)
+
+
+def test_two_processes_may_judge_at_once(tmp_path, monkeypatch):
+    report = run_exhibit(exhibit(), Size.QUICK, tmp_path)
+    replaced = os.replace
+
+    def after_the_other(source, goal):
+        monkeypatch.setattr(os, "replace", replaced)
+        monkeypatch.setattr(os, "getpid", lambda: 1)
+        write_report(tmp_path, report)
+        replaced(source, goal)
+
+    monkeypatch.setattr(os, "replace", after_the_other)
+    write_report(tmp_path, report)
+    assert read_report(tmp_path, "toy", Size.QUICK) == report
+    assert not list(report_path(tmp_path, "toy", Size.QUICK).parent.glob("*partial*"))

@@ -72,7 +72,7 @@ def report_record(report: Report) -> dict[str, Any]:
 def write_report(results: Path, report: Report) -> Path:
     """Write it whole or not at all."""
     path = report_path(results, report.exhibit, report.size)
-    partial = path.with_suffix(".partial")
+    partial = path.with_suffix(f".partial-{os.getpid()}")  # another process may be judging the same exhibit
     partial.write_text(json.dumps(report_record(report), indent=1, allow_nan=False) + "\n", encoding="utf-8")
     os.replace(partial, path)
     return path
