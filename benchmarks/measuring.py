@@ -21,11 +21,11 @@ import numpy as np
 from jax import lax
 
 from featlab.learners import TwoLayer
-from featlab.simulate.algorithms import demand
-from featlab.simulate.designs.choose import Sizes, choose
-from featlab.simulate.problem import Problem
-from featlab.simulate.random import fold, root_key
-from featlab.simulate.run import advance, start
+from featlab.simulation.algorithms import demand
+from featlab.simulation.designs.choose import Sizes, choose
+from featlab.simulation.problem import Problem
+from featlab.simulation.random import fold, root_key
+from featlab.simulation.run import advance, start
 
 RESULTS = Path(__file__).parent / "results"
 

@@ -27,10 +27,10 @@ import numpy as np
 from benchmarks.baselines import full_batch_steps, gaussian_batch, one_pass_steps
 from benchmarks.measuring import RESULTS, Row, copy_bandwidth, machine, problem, save, show, time_best, time_run
 from featlab.learners import BayesAmp, Extragradient, GiantSteps, OnlineSgd, ReusedBatch, StepLaw
-from featlab.simulate.algorithms import demand
-from featlab.simulate.designs.choose import DoesNotFit, choose
-from featlab.simulate.designs.choose import Sizes as RunSizes
-from featlab.simulate.problem import Problem
+from featlab.simulation.algorithms import demand
+from featlab.simulation.designs.choose import DoesNotFit, choose
+from featlab.simulation.designs.choose import Sizes as RunSizes
+from featlab.simulation.problem import Problem
 
 STEP = 0.05
 LOOP_STEPS = 256

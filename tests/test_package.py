@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 import tomllib
@@ -14,12 +15,15 @@ import featlab
 
 ROOT = Path(__file__).parents[1]
 HEAVY = ("numpy", "scipy", "sympy", "jax", "matplotlib", "xarray")
+PACKAGES = ("gaussian", "study")  # public packages; every other public name is what it names
+
+
+def _said(program: str) -> str:
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
 
 
 def _loaded_after(statement: str) -> set[str]:
-    program = f"{statement}\nimport sys\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    return set(done.stdout.split())
+    return set(_said(f"{statement}\nimport sys\nprint(*{{name.partition('.')[0] for name in sys.modules}})").split())
 
 
 @pytest.mark.parametrize("statement", ["import featlab", "import featlab.cli.app"])
@@ -35,17 +39,35 @@ def test_public_names_resolve_twice() -> None:
     for name in featlab.__all__:
         first, second = getattr(featlab, name), getattr(featlab, name)
         assert first == second
-        # A submodule of the same name must not take its place, unless it can be called in its place.
-        assert not isinstance(second, ModuleType) or callable(second)
+        # A submodule of the same name must not take the place of what is named.
+        assert not isinstance(second, ModuleType) or name in PACKAGES
 
 
-def test_the_package_simulate_is_called_like_its_function() -> None:
-    import featlab.simulate.door
+def test_functions_have_signatures() -> None:
+    for function in (featlab.simulate, featlab.predict, featlab.compare, featlab.explain):
+        assert inspect.isfunction(function)
+        assert "self" not in inspect.signature(function).parameters
 
-    learner = featlab.OnlineSgd(0.1)
-    for function in (featlab.simulate, featlab.simulate.simulate):
-        with pytest.raises(featlab.InvalidParameter, match="dim: got 0"):
-            function("h1", learner, dim=0, times=[1])
+
+def test_public_packages_need_no_import_of_their_own() -> None:
+    assert "Study" in _said("import featlab; print(featlab.study.Study.__name__)")
+
+
+def test_types_are_seen(tmp_path: Path) -> None:
+    """mypy, and so an editor, knows the public names: none of them is Any, and a wrong attribute is an error."""
+    names = [name for name in featlab.__all__ if name not in PACKAGES and name != "__version__"]
+    lines = ["import featlab", *(f"reveal_type(featlab.{name})" for name in names)]
+    lines += ["def wrong(t: featlab.Target) -> None:", "    t.nonsense"]
+    script = tmp_path / "script.py"
+    script.write_text("\n".join(lines), encoding="utf-8")
+    cache = ["--cache-dir", str(ROOT / ".mypy_cache"), "--python-version", "3.11"]
+    run = subprocess.run(
+        [sys.executable, "-m", "mypy", *cache, str(script)], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    revealed = [line for line in run.stdout.splitlines() if "Revealed type" in line]
+    assert len(revealed) == len(names), run.stdout
+    assert not [line for line in revealed if 'is "Any"' in line]
+    assert '"Target" has no attribute "nonsense"' in run.stdout
 
 
 def test_unknown_name() -> None:

@@ -18,13 +18,13 @@ import numpy as np
 from benchmarks.measuring import Row, Timing, time_best
 from featlab.learners import Layerwise, ThreeLayer
 from featlab.precision import double_precision
-from featlab.simulate import layerwise
-from featlab.simulate.algorithms import demand
-from featlab.simulate.designs.choose import Sizes, choose
-from featlab.simulate.linalg import product
-from featlab.simulate.problem import Problem
-from featlab.simulate.random import named, root_key
-from featlab.simulate.readout import fresh_fields
+from featlab.simulation import layerwise
+from featlab.simulation.algorithms import demand
+from featlab.simulation.designs.choose import Sizes, choose
+from featlab.simulation.linalg import product
+from featlab.simulation.problem import Problem
+from featlab.simulation.random import named, root_key
+from featlab.simulation.readout import fresh_fields
 from featlab.targets import tree_target
 
 

@@ -9,9 +9,9 @@ from scipy.sparse.linalg import eigsh
 
 from benchmarks.measuring import Cubic, Row, Timing, copy_bandwidth, time_best, time_run
 from featlab.learners import PrincipalHessian, SlicedAverageVariance, SlicedInverseRegression
-from featlab.simulate.algorithms import demand
-from featlab.simulate.designs.choose import Sizes, choose
-from featlab.simulate.problem import Problem
+from featlab.simulation.algorithms import demand
+from featlab.simulation.designs.choose import Sizes, choose
+from featlab.simulation.problem import Problem
 
 _SLICES = 10
 _ITERATIONS = 10

@@ -17,11 +17,11 @@ from scipy.linalg import cho_factor, cho_solve
 from benchmarks.measuring import Cubic, Row, Timing, time_best
 from featlab.learners import KernelRidge
 from featlab.precision import double_precision
-from featlab.simulate.algorithms import demand
-from featlab.simulate.designs.choose import Sizes, choose
-from featlab.simulate.problem import Problem
-from featlab.simulate.random import fold, root_key
-from featlab.simulate.run import look_fitted, start
+from featlab.simulation.algorithms import demand
+from featlab.simulation.designs.choose import Sizes, choose
+from featlab.simulation.problem import Problem
+from featlab.simulation.random import fold, root_key
+from featlab.simulation.run import look_fitted, start
 
 
 def rows(small: bool) -> list[Row]:

@@ -12,10 +12,10 @@ from jax import lax
 
 from benchmarks.measuring import Row, Timing, time_best, time_run
 from featlab.learners import LangevinDynamics, MeanFieldTanh
-from featlab.simulate.algorithms import demand
-from featlab.simulate.designs.choose import Sizes, choose
-from featlab.simulate.designs.spiked import with_inputs
-from featlab.simulate.problem import Problem
+from featlab.simulation.algorithms import demand
+from featlab.simulation.designs.choose import Sizes, choose
+from featlab.simulation.designs.spiked import with_inputs
+from featlab.simulation.problem import Problem
 from featlab.targets.inputs import Hypercube
 
 # d, n, N, steps timed.

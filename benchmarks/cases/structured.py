@@ -6,10 +6,10 @@ import numpy as np
 
 from benchmarks.measuring import Cubic, Row, Timing, time_best, time_run
 from featlab.learners import GiantSteps, TwoLayer
-from featlab.simulate.algorithms import demand
-from featlab.simulate.designs.choose import Sizes, choose
-from featlab.simulate.designs.spiked import with_inputs
-from featlab.simulate.problem import Problem
+from featlab.simulation.algorithms import demand
+from featlab.simulation.designs.choose import Sizes, choose
+from featlab.simulation.designs.spiked import with_inputs
+from featlab.simulation.problem import Problem
 from featlab.targets.inputs import Inputs, Isotropic, Spiked
 
 _STEP = GiantSteps(1, loss="correlation")

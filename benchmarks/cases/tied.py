@@ -17,10 +17,10 @@ from jax import Array, lax
 from benchmarks.baselines import gaussian_batch
 from benchmarks.measuring import Cubic, Row, Timing, time_best, time_run
 from featlab.learners import TiedFlow, TiedNetwork
-from featlab.simulate.algorithms import demand
-from featlab.simulate.designs.choose import Sizes, choose
-from featlab.simulate.problem import Problem
-from featlab.simulate.tied_network import feature_products, respond
+from featlab.simulation.algorithms import demand
+from featlab.simulation.designs.choose import Sizes, choose
+from featlab.simulation.problem import Problem
+from featlab.simulation.tied_network import feature_products, respond
 from featlab.theory.tied.flow import population_flow
 from featlab.theory.tied.loss import population_loss
 from featlab.theory.tied.neurons import Neurons

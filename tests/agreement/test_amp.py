@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from featlab.learners import BayesAmp
-from featlab.simulate import simulate
+from featlab.simulation import simulate
 from featlab.theory.bayes.errors import bayes_errors
 from featlab.theory.bayes.state_evolution import state_evolution
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from featlab.learners import KernelRidge, Layerwise, ThreeLayer
-from featlab.simulate import simulate
+from featlab.simulation import simulate
 from featlab.targets import tree_target
 from featlab.theory.depth.first_layer import Signal, fresh_overlaps, tree_signal
 from featlab.theory.depth.limits import quadratic_ridge, tree_limits

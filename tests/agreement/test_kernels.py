@@ -14,7 +14,7 @@ from featlab import KernelRidge, Spiked, predict, simulate
 from featlab.learners.kernel_functions import Exponential
 from featlab.targets import target
 from featlab.theory.kernels.staircase import kernel_floor
-from tests.simulate import reference_kernels as plain
+from tests.simulation import reference_kernels as plain
 
 DIM, SAMPLES = 400, 800
 TEXT = "tanh(h1) + cos(1.5*h1)"

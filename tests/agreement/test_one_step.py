@@ -10,7 +10,7 @@ from scipy.special import erf
 from featlab.gaussian.activations import activation
 from featlab.learners import GiantSteps, RandomFeatures, Readout, TwoLayer
 from featlab.results import START
-from featlab.simulate import simulate
+from featlab.simulation import simulate
 from featlab.targets import target
 from featlab.theory.giant.given import given_features, given_ridge_risk
 from featlab.theory.giant.overlaps import predict_giant

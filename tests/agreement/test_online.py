@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from featlab.learners import Extragradient, OnlineSgd, StepLaw, TwoLayer
-from featlab.simulate import simulate
+from featlab.simulation import simulate
 from featlab.targets import target
 from featlab.theory.online.predictor import predict_online
 from featlab.theory.online.search import exit_time, mean_exit_time

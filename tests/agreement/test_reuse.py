@@ -11,7 +11,7 @@ import numpy as np
 
 import featlab
 from featlab.learners import ReusedBatch, TwoLayer
-from featlab.simulate import simulate
+from featlab.simulation import simulate
 from featlab.theory.question import Question, Start
 from featlab.theory.reuse.predictor import predict_reuse
 

@@ -7,7 +7,7 @@ import pytest
 
 from featlab.gaussian.activations import activation
 from featlab.learners import GiantSteps, TwoLayer
-from featlab.simulate import simulate
+from featlab.simulation import simulate
 from featlab.targets import Spiked, target
 from featlab.theory.spiked.gradient import Neuron, neuron_gradient
 

@@ -9,7 +9,7 @@ import pytest
 
 from featlab.learners import TiedFlow, TiedNetwork
 from featlab.results import TIED_START
-from featlab.simulate import simulate
+from featlab.simulation import simulate
 from featlab.targets import target
 from featlab.theory import predict
 from featlab.theory.tied.loss import population_loss

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from featlab.cli.app import app
 from featlab.cli.compare import CODES, COMPARE_EPILOG
-from featlab.compare import predict_and_simulate
+from featlab.comparison import predict_and_simulate
 from featlab.learners import ReusedBatch, TwoLayer
 from featlab.theory import door as theory_door
 from featlab.theory.question import Prediction, Question, Start

@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 
 import featlab
 import featlab.learners
-import featlab.simulate.run
+import featlab.simulation.run
 from featlab.cli.app import app
 from featlab.cli.learner_options import build_learner, build_student, other_fields, step
 from featlab.cli.simulate import SIMULATE_EPILOG
@@ -67,7 +67,7 @@ def test_quiet_prints_nothing(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_run_shows_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = featlab.simulate.run.advance
+    whole = featlab.simulation.run.advance
     calls = []
 
     def interrupted(*arguments: object) -> object:
@@ -76,7 +76,7 @@ def test_an_interrupted_run_shows_what_there_is(monkeypatch: pytest.MonkeyPatch)
             raise KeyboardInterrupt
         return whole(*arguments)
 
-    monkeypatch.setattr(featlab.simulate.run, "advance", interrupted)
+    monkeypatch.setattr(featlab.simulation.run, "advance", interrupted)
     result = run(*SMALL, *LOOKS)
     assert result.exit_code == 130
     assert "Outcome: 3 interrupted." in result.stdout

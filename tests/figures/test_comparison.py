@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from featlab.compare import compare
+from featlab.comparison import compare
 from featlab.figures import comparison_figure, prediction_figure, to_svg
-from tests.compare.synthetic import measurement, prediction, truth
+from tests.comparison.synthetic import measurement, prediction, truth
 
 TRUTH = truth()
 

@@ -8,12 +8,12 @@ import json
 import numpy as np
 from rich.console import Console
 
-from featlab.compare import Both, Demonstration, compare
-from featlab.compare.demonstration import Recipe
+from featlab.comparison import Both, Demonstration, compare
+from featlab.comparison.demonstration import Recipe
 from featlab.learners import GiantSteps, TwoLayer
 from featlab.reports.comparison import comparison_record, comparison_text, full_record, prediction_text
 from featlab.reports.demonstration import demonstration_record, demonstration_sentences
-from tests.compare.synthetic import measurement, prediction, truth
+from tests.comparison.synthetic import measurement, prediction, truth
 
 TRUTH = truth()
 

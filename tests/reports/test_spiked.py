@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from featlab.compare.demonstration import demonstrate
+from featlab.comparison.demonstration import demonstrate
 from featlab.reports import Explanation, explain
 from featlab.reports.words import cost_groups, inputs_text
 from featlab.targets import Isotropic, Spiked, SpikeLaw

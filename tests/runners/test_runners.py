@@ -77,7 +77,7 @@ def test_a_point_is_a_call_of_predict(tmp_path: Path) -> None:
 
 def test_an_interrupt_within_a_simulation_is_meant_for_the_study(monkeypatch: pytest.MonkeyPatch) -> None:
     stopped = xr.Dataset({"outcome": ("seed", ["ok", "interrupted"])}, {"seed": [0, 1], "time": [0]})
-    monkeypatch.setattr("featlab.simulate.door.simulate", lambda *args, **options: stopped)
+    monkeypatch.setattr("featlab.simulation.simulator.simulate", lambda *args, **options: stopped)
     with pytest.raises(KeyboardInterrupt):
         SIMULATE.run_point(next(GRID.points()), 1)
 

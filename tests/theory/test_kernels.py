@@ -12,11 +12,11 @@ from featlab.learners.kernel_functions import ArcCosine, Exponential, Polynomial
 from featlab.learners.kernels import KernelRidge
 from featlab.targets import Spiked, target
 from featlab.theory.bounds import unexplained_variance
-from featlab.theory.door import predict
 from featlab.theory.kernels.isotropic import DegreeEnergies, highest_degree, isotropic_risk
 from featlab.theory.kernels.predictor import degree_energies, spiked_labels
 from featlab.theory.kernels.spiked import kernel_features, spiked_risk
 from featlab.theory.kernels.staircase import kernel_floor, learned_degree
+from featlab.theory.prediction import predict
 from featlab.theory.question import NoPrediction
 from featlab.theory.ridge import effective_ridge
 

@@ -10,7 +10,7 @@ import pytest
 
 from featlab.errors import InvalidParameter
 from featlab.learners import MeanFieldTanh
-from featlab.simulate.langevin import Neurons, outputs
+from featlab.simulation.langevin import Neurons, outputs
 from featlab.theory.parity import ParityNetwork, effective_dimension, parity_bounds
 
 

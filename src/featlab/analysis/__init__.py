@@ -1,5 +1,7 @@
 """What can be known of a target before any data: exponents, staircases, thresholds, residuals, sample costs."""
 
-from featlab.analysis.verdict import Analysis, Verdict, analyse
+from __future__ import annotations
 
-__all__ = ["Analysis", "Verdict", "analyse"]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

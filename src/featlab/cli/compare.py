@@ -48,7 +48,7 @@ def compare(
 ) -> None:
     """Predict and simulate the same run, lay one over the other, and say whether they agree (by the exit code, too)."""
     check_figure(figure)
-    from featlab.compare import predict_and_simulate
+    from featlab.comparison import predict_and_simulate
 
     both = predict_and_simulate(
         asked.target,

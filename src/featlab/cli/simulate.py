@@ -48,7 +48,7 @@ def simulate(
 ) -> None:
     """Simulate a student that learns a function, exactly in law, at any dimension: its overlaps and risk over time."""
     check_figure(figure)
-    from featlab.simulate import simulate as compute
+    from featlab.simulation import simulate as compute
 
     dataset = compute(
         asked.target,

@@ -15,8 +15,8 @@ import scipy.stats
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from featlab.compare import Agreement, Comparison, FiniteSize, Trend, compare
-from featlab.compare.agreement import LEVEL, WRONG_BY
+from featlab.comparison import Agreement, Comparison, FiniteSize, Trend, compare
+from featlab.comparison.agreement import LEVEL, WRONG_BY
 from featlab.exhibits.verdict import Check, Outcome
 from featlab.gaussian.powerlaw import fit_power_law, local_slopes
 

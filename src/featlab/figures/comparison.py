@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from featlab.compare import Comparison, Laid, compare
-from featlab.compare.lines import along, curves, visible_curves
+from featlab.comparison import Comparison, Laid, compare
+from featlab.comparison.lines import along, curves, visible_curves
 from featlab.figures.style import EASY as UNSURE
 from featlab.figures.style import HARD as WRONG
 from featlab.figures.style import INK, SERIES, TEXT_SIZE, TRIVIAL, add_legend, dress, new_figure, time_axis

@@ -1,4 +1,4 @@
-"""Students: what is trained. A description only; the arrays live in `featlab.simulate.networks`."""
+"""Students: what is trained. A description only; the arrays live in `featlab.simulation.networks`."""
 
 from __future__ import annotations
 

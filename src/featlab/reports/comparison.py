@@ -11,8 +11,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from featlab.compare import Both, Comparison, Laid
-from featlab.compare.lines import Curve, along, curves
+from featlab.comparison import Both, Comparison, Laid
+from featlab.comparison.lines import Curve, along, curves
 from featlab.reports.simulation import brief, order_parameter_table, plain, shown_times, simulation_record
 
 if TYPE_CHECKING:

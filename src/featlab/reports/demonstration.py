@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from featlab.compare.lines import visible_curves
+from featlab.comparison.lines import visible_curves
 from featlab.reports.comparison import comparison_record
 
 if TYPE_CHECKING:  # they run simulations, which most explanations do not ask for
-    from featlab.compare import Both, Demonstration
+    from featlab.comparison import Both, Demonstration
 
 
 def demonstration_sentences(demonstration: Demonstration) -> list[str]:

@@ -12,7 +12,7 @@ from featlab.targets import Target, target
 from featlab.targets.inputs import Inputs
 
 if TYPE_CHECKING:  # it runs simulations, which most explanations do not ask for
-    from featlab.compare import Demonstration
+    from featlab.comparison import Demonstration
 
 _LARGEST_DIM = 10**15
 
@@ -112,7 +112,7 @@ def explain(
 
 
 def _demonstrated(analysis: Analysis) -> Demonstration:
-    from featlab.compare.demonstration import demonstrate
+    from featlab.comparison.demonstration import demonstrate
 
     return demonstrate(analysis)
 

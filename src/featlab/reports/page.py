@@ -32,7 +32,7 @@ from featlab.reports.words import (
 )
 
 if TYPE_CHECKING:
-    from featlab.compare import Demonstration
+    from featlab.comparison import Demonstration
 
 _NOTATION = (
     ("d, n", "dimension of the inputs x ~ N(0, I_d), number of samples; n/d is the sample ratio"),

@@ -14,7 +14,7 @@ from featlab.reports.links import links_of
 from featlab.reports.words import inputs_text, log10_samples, verdict_sentence
 
 if TYPE_CHECKING:
-    from featlab.compare import Demonstration
+    from featlab.comparison import Demonstration
 
 
 def record(analysis: Analysis, dim: int | None, demonstration: Demonstration | None = None) -> dict[str, Any]:

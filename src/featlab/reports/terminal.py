@@ -36,7 +36,7 @@ from featlab.reports.words import (
 )
 
 if TYPE_CHECKING:
-    from featlab.compare import Demonstration
+    from featlab.comparison import Demonstration
 
 _STYLES = {
     "TRIVIAL": "bold green",

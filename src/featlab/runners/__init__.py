@@ -6,15 +6,6 @@ A kind is "simulate", "predict", "one-step-readout", or `module:name` of any fun
 
 from __future__ import annotations
 
-from featlab.lazy import public_names
+import lazy_loader
 
-_PUBLIC = {
-    "find_runner": "find",
-    "load_study": "find",
-    "KINDS": "find",
-    "SIMULATE": "simulation",
-    "PREDICT": "prediction",
-}
-
-__all__ = list(_PUBLIC)
-__getattr__, __dir__ = public_names(__name__, _PUBLIC)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -22,7 +22,7 @@ _PARAMETERS = frozenset([*_NEEDED, *_OWN, "noise", "spike", "alignment"])
 
 def run_point(point: Point, key: int) -> list[Row]:
     """Simulate a point: one row for each seed, after the step."""
-    from featlab.simulate import simulate
+    from featlab.simulation import simulate
     from featlab.theory import one_step_readout
 
     what = _asked(point)

@@ -15,7 +15,7 @@ _ALL = PARAMETERS | set(_OWN)
 
 def run_point(point: Point, key: int) -> list[Row]:
     """Simulate a point: one row for each seed and time."""
-    from featlab.simulate import simulate
+    from featlab.simulation import simulate
 
     options = {name: point[name] for name in _OWN if name in point}
     dataset = simulate(**asked(point), **options, key=key, progress=False)

@@ -46,7 +46,7 @@ class Study:
     """
 
     fixed: Mapping[str, Any] = field(default_factory=dict)
-    axes: Mapping[str | tuple[str, ...], Sequence[Any]] = field(default_factory=dict)
+    axes: Mapping[Any, Any] = field(default_factory=dict)
     derived: Mapping[str, str] = field(default_factory=dict)
     repeats: int = 1
     key: int = 0

@@ -1,25 +1,7 @@
-"""Targets: what is to be learned. Safe text to target, its link, rank and kinks, and a catalogue from the literature.
-
-The public names are loaded when they are first asked for.
-"""
+"""What is to be learned: safe text to target, its link, rank and kinks, and a catalogue from the literature."""
 
 from __future__ import annotations
 
-from featlab.lazy import public_names
+import lazy_loader
 
-_PUBLIC = {
-    "Isotropic": "inputs",
-    "Spiked": "inputs",
-    "SpikeLaw": "inputs",
-    "Hypercube": "inputs",
-    "Kink": "kinks",
-    "Target": "model",
-    "target": "build",
-    "TreeTarget": "tree",
-    "tree_target": "tree",
-    "catalogue": "literature",
-    "CatalogueEntry": "literature",
-}
-
-__all__ = list(_PUBLIC)
-__getattr__, __dir__ = public_names(__name__, _PUBLIC)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,7 +1,7 @@
 """What a prediction is asked, and what comes back before it is labelled: the contract of every predictor.
 
-A predictor is a function of a `Question` and a `Start` that returns a `Prediction`; `featlab.theory.door` finds the one
-for a learner and turns what it says into a dataset with the names and axes of a simulation.
+A predictor is a function of a `Question` and a `Start` that returns a `Prediction`; `featlab.theory.prediction` finds
+the one for a learner and turns what it says into a dataset with the names and axes of a simulation.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from featlab.compare import FiniteSize
+from featlab.comparison import FiniteSize
 from featlab.exhibits.checks import above, close, identity, mean_and_error, standard_error
 from featlab.exhibits.one_step import Setting, limit_excess
 from featlab.exhibits.predicting import parameters_at

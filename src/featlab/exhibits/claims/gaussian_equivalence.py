@@ -14,7 +14,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 from scipy.interpolate import CubicSpline
 
-from featlab.compare import FiniteSize
+from featlab.comparison import FiniteSize
 from featlab.exhibits.checks import close, mean_and_error, ordered, standard_error
 from featlab.exhibits.predicting import parameters_at
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size

@@ -42,7 +42,7 @@ _SCALINGS = {"mean": ("dim", "mean"), "over_dim": ("dim", "deviation"), "over_sa
 def run_point(point: Mapping[str, Any], key: int) -> list[Row]:
     """Squares of |E G| and of |G_n - E G|, averaged over each of 20 groups of random neurons."""
     from featlab.gaussian.activations import activation
-    from featlab.simulate.neuron_gradients import neuron_gradients
+    from featlab.simulation.neuron_gradients import neuron_gradients
     from featlab.targets import target
 
     sizes = {name: point[name] for name in ("dim", "samples", "neurons")}

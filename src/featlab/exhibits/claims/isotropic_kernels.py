@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from featlab.compare import FiniteSize
+from featlab.comparison import FiniteSize
 from featlab.exhibits.checks import above, close, mean_and_error, standard_error
 from featlab.exhibits.predicting import parameters_at, predict_at
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size

@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from featlab.compare import FiniteSize
+from featlab.comparison import FiniteSize
 from featlab.exhibits.checks import close, contrast, identity, mean_and_error, standard_error
 from featlab.exhibits.predicting import parameters_at
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size

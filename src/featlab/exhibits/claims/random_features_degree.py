@@ -15,7 +15,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from featlab.compare import FiniteSize
+from featlab.comparison import FiniteSize
 from featlab.exhibits.checks import close, identity, mean_and_error, ordered, standard_error
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Check, Finding, Number, Outcome

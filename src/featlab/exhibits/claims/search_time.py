@@ -72,7 +72,7 @@ def run_point(point: Point, key: int) -> list[Row]:
     """Run one-pass SGD: for each seed its search, the time (in steps / d) until |m| = 1/2; that of the last look, and
     `reached` = 0, if it took longer."""
     from featlab.learners import OnlineSgd, StepLaw, TwoLayer
-    from featlab.simulate import simulate
+    from featlab.simulation import simulate
 
     order, dim, scale, batch = (point[name] for name in ("order", "dim", "scale", "batch"))
     case = CASES[order]

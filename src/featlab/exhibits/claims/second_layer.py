@@ -73,7 +73,7 @@ def studies(size: Size) -> Mapping[str, Part]:
 
 def run_steps(point: Point, key: int) -> list[Row]:
     """Giant steps of eta = 2 p on n samples each, and a second layer fitted to n fresh ones, with new biases."""
-    from featlab.simulate import simulate
+    from featlab.simulation import simulate
 
     samples = point["per_dim"] * point["dim"]
     dataset = simulate(

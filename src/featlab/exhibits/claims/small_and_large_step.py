@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from featlab.compare import FiniteSize
+from featlab.comparison import FiniteSize
 from featlab.exhibits.checks import above, close, mean_and_error, ordered, standard_error
 from featlab.exhibits.one_step import Setting, limit_excess
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size

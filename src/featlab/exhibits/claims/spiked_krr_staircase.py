@@ -17,7 +17,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from featlab.compare import FiniteSize
+from featlab.comparison import FiniteSize
 from featlab.exhibits.checks import close, identity, mean_and_error, standard_error
 from featlab.exhibits.predicting import parameters_at
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size

@@ -56,7 +56,7 @@ def tune(point: dict[str, Any], key: int) -> list[dict[str, Any]]:
 
     The risk of a fitted second layer is computed, not sampled: it is a quadratic form of Hermite series.
     """
-    from featlab.simulate import simulate
+    from featlab.simulation import simulate
 
     question = asked({**point, "target": TARGETS[point["exponent"]]})
     observe = ("excess_risk", "restart_cosine", "restart_loss", "restart_knots", "restart_signs")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.figure import Figure
 
-from featlab.compare import FiniteSize
+from featlab.comparison import FiniteSize
 from featlab.exhibits.checks import above, close, mean_and_error, ordered, standard_error
 from featlab.exhibits.one_step import Setting
 from featlab.exhibits.predicting import parameters_at

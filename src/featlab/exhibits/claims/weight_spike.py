@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.integrate import cumulative_trapezoid
 
-from featlab.compare import FiniteSize
+from featlab.comparison import FiniteSize
 from featlab.exhibits.checks import close, contrast, identity, mean_and_error, standard_error
 from featlab.exhibits.one_step import Setting, top_singular
 from featlab.exhibits.predicting import parameters_at

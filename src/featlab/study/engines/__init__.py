@@ -2,16 +2,6 @@
 
 from __future__ import annotations
 
-from featlab.lazy import public_names
+import lazy_loader
 
-_PUBLIC = {
-    "Engine": "protocol",
-    "InProcess": "in_process",
-    "Pool": "pool",
-    "FromExecutor": "executor",
-    "Dask": "dask",
-}
-
-__all__ = list(_PUBLIC)
-
-__getattr__, __dir__ = public_names(__name__, _PUBLIC)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

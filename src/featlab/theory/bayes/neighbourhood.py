@@ -7,6 +7,7 @@ distances from z that grow geometrically, so that one set of nodes serves all V 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -55,9 +56,10 @@ def noise_inside(target: Target) -> Target:
     def link(fields: Floats) -> Floats:
         return target.link(fields[..., :-1]) + deviation * fields[..., -1]
 
-    kinks = tuple(
-        replace(kink, function=lambda fields, surface=kink.function: surface(fields[..., :-1])) for kink in target.kinks
-    )
+    def of_the_fields(surface: Callable[[Floats], Floats]) -> Callable[[Floats], Floats]:
+        return lambda fields: surface(fields[..., :-1])
+
+    kinks = tuple(replace(kink, function=of_the_fields(kink.function)) for kink in target.kinks)
     return replace(
         target,
         hidden=target.hidden + 1,

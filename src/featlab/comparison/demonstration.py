@@ -1,0 +1,213 @@
+"""The cheapest algorithm that learns a target, predicted and simulated, within seconds: theory shown at work.
+
+Which algorithm it is follows from the analysis. One-pass SGD where it needs n = O(d) samples to find the one direction;
+else message passing, which needs the fewest samples of all that is efficient, where state evolution and a simulation
+take seconds: one direction, a polynomial plus a parity, or two directions with a symmetry; else batch reuse, and the
+story says so. Of a target that is hard nothing efficient is known at n = O(d): there batch reuse shows that even what
+is known at the start is lost. Recipes start where the prediction is certain: orthogonal to the directions, or with a
+stated overlap with each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from featlab.analysis import Analysis, Verdict
+from featlab.comparison.agreement import compare
+from featlab.comparison.both import Both
+from featlab.gaussian.activations import activation
+from featlab.gaussian.quadrature import gauss_pieces
+from featlab.learners.amp import BayesAmp
+from featlab.learners.online import OnlineSgd
+from featlab.learners.reuse import ReusedBatch
+from featlab.learners.steps import StepLaw
+from featlab.learners.students import TwoLayer
+from featlab.simulation.amp_mixture import why_not
+from featlab.simulation.simulator import simulate
+from featlab.targets import Target
+from featlab.theory.bayes.closed_forms import closed_form
+from featlab.theory.bayes.symmetry import reflections
+from featlab.theory.prediction import predict
+from featlab.theory.question import NoPrediction
+
+_SEEDS = 16
+_ONE_PASS_DIM, _REUSE_DIM = 1000, 10_000
+_PLANTED = 0.1
+_MOST_TIME = 100.0
+_LOOKS = 13
+_SGD_ACTIVATION = "tanh"
+# Of message passing, by rank: the overlap at the start, the dimension, the seeds, and the iterations looked at. A
+# parity has a mode of the wrong sign that grows as fast as the right one (`simulate.spectral`), from 1/sqrt(d): where
+# the parity shows only after another direction is known, its overlap at the start must be well above that.
+_AMP = {
+    1: (0.1, 2000, 16, (0, 1, 2, 4, 7, 12)),
+    2: (0.1, 1000, 16, (0, 1, 2, 3, 4, 6)),
+    3: (0.3, 1000, 8, (0, 1, 2, 4, 7, 10)),
+}
+_AMP_RATIO = 3.0
+# More samples than this take more than ten seconds on two cores.
+_AMP_MOST_SAMPLES = 8_000
+_REUSE_RATIO, _REUSE_STEPS, _REUSE_MOST_RANK = 4, 6, 3
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What is run to show a target being learned.
+
+    Attributes:
+        algorithm: in words.
+        learner, student: their descriptions.
+        dim, samples, times: as for a simulation.
+        story: a sentence on what the picture shows.
+        seeds: how many runs.
+    """
+
+    algorithm: str
+    learner: Any
+    student: TwoLayer | None
+    dim: int
+    samples: int | None
+    times: Sequence[float] | None
+    story: str
+    seeds: int = _SEEDS
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """The keyword arguments that its prediction and its simulation have in common."""
+        return {"dim": self.dim, "samples": self.samples, "times": self.times, "student": self.student}
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """A recipe carried out; or, where there is none, why."""
+
+    recipe: Recipe | None
+    both: Both | None
+    reason: str = ""
+
+
+def demonstrate(analysis: Analysis) -> Demonstration:
+    """Predict and simulate the cheapest algorithm that learns the analysed target; bounded to about ten seconds."""
+    if analysis.verdict is Verdict.OPEN:
+        reason = "its algorithms are predicted for isotropic inputs; `featlab simulate --spike` runs them under a spike"
+        return Demonstration(None, None, reason)
+    refused = "no theory here predicts an algorithm for so many directions"
+    if analysis.verdict is Verdict.UNDECIDED:
+        refused = "the analysis is undecided, so that no algorithm is known to learn it"
+    for maker in MAKERS:
+        try:
+            recipe = maker(analysis)
+            if recipe is not None:
+                return Demonstration(recipe, _carried_out(analysis, recipe))
+        except NoPrediction as fault:
+            refused = str(fault)
+    return Demonstration(None, None, refused)
+
+
+def _carried_out(analysis: Analysis, recipe: Recipe) -> Both:
+    observed = ("overlap",)
+    prediction = predict(analysis.target, recipe.learner, **recipe.sizes, observe=observed)
+    how: dict[str, Any] = {"seeds": recipe.seeds, "observe": observed, "progress": False}
+    run = simulate(analysis.target, recipe.learner, **recipe.sizes, **how)
+    return Both(prediction, run, compare(prediction, run, names=observed))
+
+
+def _learnable(analysis: Analysis) -> bool:
+    return analysis.verdict in (Verdict.TRIVIAL, Verdict.EASY)
+
+
+def _one_pass(analysis: Analysis) -> Recipe | None:
+    """Spherical SGD on the correlation loss, with a step that lets it come within a few percent of the direction.
+
+    With S = E[y h] E[sigma'] and C = E[y^2] E[sigma'^2], dm/dt = c (1 - m^2) S - c^2 C m / 2 near m = 0: at c = S/(5 C)
+    it would come to rest at 0.95, after a time of about 2/(c S) (Ben Arous et al. 2021).
+    """
+    target, energies = analysis.target, analysis.energies
+    if not (_learnable(analysis) and target.rank == 1 and analysis.leap == 1):
+        return None
+    pull = abs(float(energies.coefficients[1][0])) * _slope_moment(1)
+    noise = _second_moment(analysis) * _slope_moment(2)
+    step, time = 0.2 * pull / noise, 15 * noise / pull**2
+    if time > _MOST_TIME:
+        return None
+    learner = OnlineSgd(StepLaw(step, 1), loss="correlation", constraint="spherical")
+    student = TwoLayer(activation=_SGD_ACTIVATION, start="orthogonal")
+    story = f"One-pass SGD finds h1 from n = {time:.0f} d samples, each seen once, starting orthogonal to it."
+    return Recipe("one-pass SGD", learner, student, _ONE_PASS_DIM, None, tuple(np.linspace(0, time, _LOOKS)), story)
+
+
+def _message_passing(analysis: Analysis) -> Recipe | None:
+    """Bayes-AMP at three times the largest critical ratio known, from a small overlap with every direction."""
+    target = analysis.target
+    if not (_learnable(analysis) and _passes_in_seconds(target)):
+        return None
+    largest = max((stage.alpha or 0.0 for stage in analysis.grand_staircase), default=0.0)
+    ratio = round(max(1.0, _AMP_RATIO * largest), 3)
+    overlap, dim, seeds, looks = _AMP[target.rank]
+    if ratio * dim > _AMP_MOST_SAMPLES:
+        return None
+    learner = BayesAmp(looks[-1], damping=0.0, start="informed", start_overlap=overlap)
+    multiple = "d" if ratio == 1 else f"{ratio:.2g} d"
+    story = f"Message passing on n = {multiple} samples, from an overlap of {overlap:g} with each direction."
+    return Recipe("message passing", learner, None, dim, round(ratio * dim), looks, story, seeds)
+
+
+def _passes_in_seconds(target: Target) -> bool:
+    """Whether both state evolution and a run of message passing take seconds."""
+    if closed_form(target) is not None:
+        return True
+    if target.hidden or why_not(target):
+        return False
+    # A symmetry halves the level sets that state evolution must follow, at least.
+    return target.rank == 1 or (target.rank == 2 and len(reflections(target)) > 1)
+
+
+def _batch_reuse(analysis: Analysis) -> Recipe | None:
+    """A relu neuron on one batch, its second layer of the sign with which two steps keep more of the overlap."""
+    if analysis.verdict is Verdict.UNDECIDED or analysis.target.rank > _REUSE_MOST_RANK:
+        return None
+    what = (
+        f"{_REUSE_STEPS} steps of a neuron on one batch of n = {_REUSE_RATIO} d samples, from an overlap of "
+        f"{_PLANTED:g} with each direction"
+    )
+    bound = analysis.sample_cost["sq_bound"].text
+    hard = f"No efficient method is known below about {bound} samples: {what}, lose it."
+    easy = f"Batch reuse: {what}. (Message passing needs fewer samples, but more than ten seconds here.)"
+    story = hard if analysis.verdict is Verdict.HARD else easy
+    students = [
+        TwoLayer(biases=-0.5, second_scale=sign, start="planted", planted=((_PLANTED,) * analysis.target.rank,))
+        for sign in (1.0, -1.0)
+    ]
+    kept = [float(np.sum(_reuse_prediction(analysis, student, 2)["overlap"][-1] ** 2)) for student in students]
+    learner, student = _reuse_learner(analysis, _REUSE_STEPS), students[int(np.argmax(kept))]
+    return Recipe("batch reuse", learner, student, _REUSE_DIM, _REUSE_RATIO * _REUSE_DIM, None, story)
+
+
+def _reuse_learner(analysis: Analysis, steps: int) -> ReusedBatch:
+    return ReusedBatch(steps, _second_moment(analysis) ** -0.5, loss="correlation", constraint="spherical")
+
+
+def _reuse_prediction(analysis: Analysis, student: TwoLayer, steps: int) -> xr.Dataset:
+    learner = _reuse_learner(analysis, steps)
+    return predict(analysis.target, learner, dim=_REUSE_DIM, samples=_REUSE_RATIO * _REUSE_DIM, student=student)
+
+
+def _second_moment(analysis: Analysis) -> float:
+    """E[y^2], label noise included."""
+    energies = analysis.energies
+    return float(energies.variance + energies.coefficients[0][0] ** 2 + analysis.target.noise)
+
+
+def _slope_moment(power: int) -> float:
+    """E[sigma'^power] of the neuron of one-pass SGD."""
+    points, weights = gauss_pieces((0.0,), 40)
+    return float(weights @ activation(_SGD_ACTIVATION).derivative(points) ** power)
+
+
+# The recipes, cheapest first; each says whether it applies.
+MAKERS: tuple[Callable[[Analysis], Recipe | None], ...] = (_one_pass, _message_passing, _batch_reuse)

@@ -1,0 +1,12 @@
+from .find import all_exhibits as all_exhibits
+from .find import find_exhibit as find_exhibit
+from .protocol import Exhibit as Exhibit
+from .protocol import Part as Part
+from .protocol import Size as Size
+from .report import Report as Report
+from .running import run_exhibit as run_exhibit
+from .verdict import Check as Check
+from .verdict import Finding as Finding
+from .verdict import Number as Number
+from .verdict import Outcome as Outcome
+from .verdict import Verdict as Verdict

@@ -1,0 +1,10 @@
+from .comparison import comparison_figure as comparison_figure
+from .comparison import prediction_figure as prediction_figure
+from .complexity import MeasuredExponent as MeasuredExponent
+from .complexity import complexity_figure as complexity_figure
+from .costs import cost_figure as cost_figure
+from .energies import energy_figure as energy_figure
+from .link import link_figure as link_figure
+from .staircase import staircase_figure as staircase_figure
+from .style import to_svg as to_svg
+from .trajectories import trajectory_figure as trajectory_figure

@@ -1,0 +1,16 @@
+from .activations import Activation as Activation
+from .activations import activation as activation
+from .activations import activation_names as activation_names
+from .crossings import crossing as crossing
+from .crossings import crossing_with_error as crossing_with_error
+from .hermite import hermite_all as hermite_all
+from .hermite import hermite_normalised_all as hermite_normalised_all
+from .hermite import hermite_series as hermite_series
+from .hermite import multi_indices as multi_indices
+from .powerlaw import PowerLaw as PowerLaw
+from .powerlaw import compare_with_log as compare_with_log
+from .powerlaw import fit_power_law as fit_power_law
+from .powerlaw import local_slopes as local_slopes
+from .quadrature import Rule as Rule
+from .quadrature import gauss_pieces as gauss_pieces
+from .quadrature import nested_rule as nested_rule

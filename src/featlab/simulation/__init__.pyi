@@ -1,0 +1,2 @@
+from .designs.choose import DoesNotFit as DoesNotFit
+from .simulator import simulate as simulate

@@ -1,0 +1,170 @@
+"""Which design a run gets, and whether it fits in memory: decided before it starts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from featlab.errors import FeatlabError, InvalidParameter
+from featlab.learners.checks import positive_integer
+from featlab.simulation.designs.dense import Dense, Streamed
+from featlab.simulation.designs.dice import Dice
+from featlab.simulation.designs.protocol import Design
+from featlab.simulation.designs.triangular import Triangular
+from featlab.simulation.designs.virtual import FreshVirtual, ReusedVirtual
+
+KINDS = ("auto", "virtual", "dense", "streamed", "dice")
+_SHARE = 0.5
+# A seed with so many bytes of its own keeps a machine busy, and side by side every update of a table would copy it.
+_ALONE_BYTES = 2**23
+_COMPARED = "'virtual' or 'dense' for a learner that compares samples with each other, as kernels do"
+
+
+class DoesNotFit(FeatlabError):
+    """A run that needs more memory than there is; refused before it starts.
+
+    Attributes:
+        needed: bytes that one seed needs.
+        available: bytes that the run may use.
+    """
+
+    def __init__(self, needed: int, available: int, kind: str) -> None:
+        self.needed, self.available, self.kind = needed, available, kind
+        super().__init__(
+            f"one seed on the design {kind!r} needs {needed:,} bytes, {available:,} are available; take "
+            "design='virtual' or 'streamed' where the learner allows it, fewer samples, or a narrower student"
+        )
+
+
+class Sizes(NamedTuple):
+    """The sizes of a run: the dimension d, the known axes of the frame, the `samples` asked for, the dtype."""
+
+    dim: int
+    known: int
+    samples: int | None
+    dtype: Any
+
+    @property
+    def batch(self) -> int:
+        """`samples`, for a learner that must have them: those of its batch."""
+        return positive_integer("samples", self.samples)
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What a learner asks of its design.
+
+    Attributes:
+        dim, known, width, rows, dtype: as in `Design`.
+        uses: how often a batch is read (1: fresh batches).
+        normed: whether |x|^2 is asked for.
+        besides: bytes that the run needs besides its design, once for all seeds.
+        per_seed: bytes that each seed needs besides its design.
+        stored: whether the matrix X itself is asked for, and not only its products: then it must be dense.
+        compared: whether samples are compared with each other, by their inner products, and never with weights.
+    """
+
+    dim: int
+    known: int
+    width: int
+    rows: int
+    uses: int = 1
+    normed: bool = False
+    dtype: Any = np.float32
+    besides: int = 0
+    per_seed: int = 0
+    stored: bool = False
+    compared: bool = False
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A design, its name, and how many seeds of it may run at a time."""
+
+    design: Design
+    kind: str
+    bytes_per_seed: int
+    seeds_at_once: int
+
+
+def choose(demand: Demand, kind: str = "auto", memory: int | None = None) -> Choice:
+    """The design of that kind; "auto" takes the one with the least work among those that apply and fit.
+
+    Raises:
+        InvalidParameter: for an unknown kind, or one that cannot serve this learner at these sizes.
+        DoesNotFit: when one seed needs more than `memory` bytes (default: half of what is free).
+    """
+    if kind not in KINDS:
+        raise InvalidParameter("design", kind, "one of " + ", ".join(map(repr, KINDS)))
+    if demand.stored and kind not in ("auto", "dense"):
+        raise InvalidParameter("design", kind, "'dense': X itself is asked for, or it is not Gaussian")
+    available = (available_bytes() if memory is None else memory) - demand.besides
+    possible = _possible(demand) if kind == "auto" else [(kind, _MAKERS[kind](demand))]
+    fitting = [pair for pair in possible if pair[1].bytes_per_seed() + demand.per_seed <= available]
+    kind, design = fitting[0] if fitting else possible[-1]
+    needed = design.bytes_per_seed() + demand.per_seed
+    if needed > available:
+        raise DoesNotFit(needed + demand.besides, available + demand.besides, kind)
+    return Choice(design, kind, needed, 1 if needed >= _ALONE_BYTES else available // needed)
+
+
+def available_bytes() -> int:
+    """Half of the memory that is free now on the device that JAX will use."""
+    stats = jax.devices()[0].memory_stats()
+    if stats and "bytes_limit" in stats:
+        return int(_SHARE * (stats["bytes_limit"] - stats.get("bytes_in_use", 0)))
+    pages = "SC_AVPHYS_PAGES" if "SC_AVPHYS_PAGES" in os.sysconf_names else "SC_PHYS_PAGES"
+    return int(_SHARE * os.sysconf(pages) * os.sysconf("SC_PAGE_SIZE"))
+
+
+def _possible(demand: Demand) -> list[tuple[str, Design]]:
+    """The designs that can serve, the one with the least work first and the one with the least memory last."""
+    if demand.stored:
+        return [("dense", _MAKERS["dense"](demand))]
+    found: list[tuple[str, Design]] = []
+    asked = demand.uses * demand.width
+    # A question to a reused virtual batch reads its coordinates once and the earlier questions three times; to a stored
+    # one, X.
+    stored_first = demand.uses > 1 and demand.known + demand.width + 4 * asked > demand.dim
+    for kind in ("dense", "virtual", "streamed") if stored_first else ("virtual", "dense", "streamed"):
+        try:
+            found.append((kind, _MAKERS[kind](demand)))
+        except InvalidParameter:
+            continue  # this kind has no room in so small a problem; dense always has
+    return found[:1] if demand.compared else found  # in the frame that they span, samples are never larger than in R^d
+
+
+def _virtual(demand: Demand) -> Any:  # a Design; where samples are compared, one that knows no weights
+    sizes = (demand.dim, demand.known, demand.width, demand.rows, demand.dtype)
+    if demand.compared:
+        return Triangular(*sizes)
+    if demand.uses > 1:
+        return ReusedVirtual(*sizes, uses=demand.uses)
+    return FreshVirtual(*sizes, normed=demand.normed)
+
+
+def _streamed(demand: Demand) -> Design:
+    if demand.compared:
+        raise InvalidParameter("design", "streamed", _COMPARED)
+    return Streamed(demand.dim, demand.known, demand.width, demand.rows, demand.dtype)
+
+
+def _dice(demand: Demand) -> Design:
+    if demand.compared:
+        raise InvalidParameter("design", "dice", _COMPARED)
+    if demand.normed:
+        raise InvalidParameter("design", "dice", "'virtual', 'dense' or 'streamed' for a learner that asks for |x|^2")
+    return Dice(demand.dim, demand.known, demand.width, demand.rows, demand.uses, demand.dtype)
+
+
+_MAKERS: dict[str, Callable[[Demand], Design]] = {
+    "virtual": _virtual,
+    "dense": lambda demand: Dense(demand.dim, demand.known, demand.width, demand.rows, demand.dtype),
+    "streamed": _streamed,
+    "dice": _dice,
+}

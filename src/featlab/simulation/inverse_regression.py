@@ -1,0 +1,75 @@
+"""Sliced inverse regression (Li 1991): one pull-back of the slices' indicators, then the leading right singular
+vectors of sqrt(p_s) m_s, (S, d)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from featlab.errors import InvalidParameter
+from featlab.simulation.amp import Estimate
+from featlab.simulation.designs.choose import Demand, Sizes
+from featlab.simulation.problem import Algorithm, Problem
+from featlab.simulation.questions import isotropic_only, labelled_batch
+from featlab.simulation.slices import check_sliced, slice_means, sliced
+
+
+class State(NamedTuple):
+    """The estimate, orthonormal rows, and the eigenvalues of sum_s p_s m_s m_s^T that belong to them."""
+
+    network: Estimate
+    eigenvalues: Array
+
+
+class Info(NamedTuple):
+    """There is nothing to see: no step is taken."""
+
+
+def init(problem: Problem, key: Array) -> State:
+    """The whole of it."""
+    batch, values = labelled_batch(problem, key)
+    slices = sliced(values, problem.learner.slices)
+    means, _ = slice_means(problem.design, batch, slices)
+    _, sizes, vectors = jnp.linalg.svd(jnp.sqrt(slices.shares)[:, None] * means, full_matrices=False)
+    rank = problem.target.rank
+    return State(Estimate(vectors[:rank]), sizes[:rank] ** 2)
+
+
+def draw(problem: Problem, key: Array) -> Array:
+    """Nothing is random after the start."""
+    return jnp.zeros(1, jnp.int32)
+
+
+def step(problem: Problem, state: State, fresh: Array, number: Array) -> tuple[State, Info]:
+    """Nothing moves after the start."""
+    return state, Info()
+
+
+def inverse_regression(problem: Problem) -> Algorithm:
+    """The algorithm for a problem whose learner is a `SlicedInverseRegression`."""
+    return Algorithm(
+        partial(init, problem),
+        partial(draw, problem),
+        partial(step, problem),
+        measures={"eigenvalue": lambda state, key: state.eigenvalues},
+        absent=("risk",),
+    )
+
+
+def inverse_regression_demand(learner: Any, student: None, target: Any, sizes: Sizes) -> Demand:
+    """One pull-back of all slices; their indicators and the labels besides."""
+    check_sliced(learner.slices, sizes.batch)
+    besides = 4 * sizes.batch * learner.slices * np.dtype(sizes.dtype).itemsize
+    return Demand(sizes.dim, sizes.known, learner.slices, sizes.batch, dtype=sizes.dtype, per_seed=besides)
+
+
+def check_inverse_regression(learner: Any, student: None, target: Any) -> None:
+    """Refuse other inputs, and fewer slices than could tell the directions apart."""
+    isotropic_only(learner, target)
+    if learner.slices <= target.rank:
+        expected = f"more than {target.rank}: the means of S slices span S - 1 directions at most"
+        raise InvalidParameter("slices", learner.slices, expected)

@@ -1,0 +1,27 @@
+"""Losses, and their derivatives by the fields, which is all that a design is ever asked to pull back."""
+
+from __future__ import annotations
+
+from jax import Array
+
+from featlab.simulation.networks import Network, output
+from featlab.simulation.problem import Problem
+
+
+def loss(problem: Problem, network: Network, fields: Array, labels: Array) -> Array:
+    """The loss of every sample: "squared" (y - f)^2 / 2, "correlation" -y f."""
+    prediction = output(problem, network, fields)
+    if problem.learner.loss == "correlation":
+        return -labels * prediction
+    return (labels - prediction) ** 2 / 2
+
+
+def downhill(problem: Problem, network: Network, fields: Array, labels: Array) -> Array:
+    """D = -p (d loss / d fields), (n, p): row by row r a_i sigma'(field_i + b_i), with r = y - f or r = y.
+
+    The factor p is the convention of per-neuron steps; minus, so that steps add.
+    """
+    slopes = network.second * problem.activation.jax_derivative(fields + network.biases)
+    if problem.learner.loss == "correlation":
+        return labels[:, None] * slopes
+    return (labels - output(problem, network, fields))[:, None] * slopes

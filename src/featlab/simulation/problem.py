@@ -1,0 +1,79 @@
+"""What one run is about, as one hashable value: target, student, learner and design; and the labels of its samples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+
+from featlab.gaussian.activations import Activation, activation
+from featlab.simulation.random import normal
+
+if TYPE_CHECKING:  # a run needs no parser: anything with a rank, a link and a noise will do
+    from featlab.targets import Target
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Everything about a run that is known before it is compiled."""
+
+    target: Target
+    student: Any  # a TwoLayer; None for a learner that estimates the target's directions themselves
+    learner: Any
+    design: Any
+
+    @property
+    def activation(self) -> Activation:
+        """The student's activation."""
+        return activation(self.student.activation)
+
+
+class Algorithm(NamedTuple):
+    """A learning algorithm for one problem, as pure functions of one seed.
+
+    Attributes:
+        init: key -> State.
+        draw: key -> what the next `block` steps need at random, stacked along a first axis.
+        step: State, one slice of that, the number of the step -> State, Info.
+        block: how many steps one `draw` serves.
+        informs: whether Info is worth keeping at observed times (few, heavy steps).
+        outcomes: if not empty, the State has an `outcome`, an index into these words, and a number of `iterations`.
+        measures: name -> (State, key -> its value), for quantities of `featlab.results` that only this learner has, or
+            that it measures in its own way; "risk" comes as (risk, its error).
+        absent: names of quantities that this learner does not have.
+        on_request: names of those of its own that are measured only when asked for.
+        fit: State, key -> "risk", "risk_error", "ridge" of a readout fitted at an observed time, in float64; or None.
+        fitted: names of its own that come with the fit.
+    """
+
+    init: Callable[[Array], Any]
+    draw: Callable[[Array], Any]
+    step: Callable[[Any, Any, Array], tuple[Any, Any]]
+    block: int = 1
+    informs: bool = False
+    outcomes: tuple[str, ...] = ()
+    measures: Mapping[str, Callable[[Any, Array], Any]] = MappingProxyType({})
+    absent: tuple[str, ...] = ()
+    on_request: tuple[str, ...] = ()
+    fit: Callable[[Any, Array], dict[str, Array]] | None = None
+    fitted: tuple[str, ...] = ()
+
+
+def label_noise(problem: Problem, key: Array, shape: tuple[int, ...]) -> Array:
+    """The N(0, 1) numbers behind the randomness of labels: one column per hidden variable, one for additive noise."""
+    columns = problem.target.hidden + (problem.target.noise > 0)
+    return normal(key, (*shape, columns), problem.design.dtype)
+
+
+def labels(problem: Problem, target_fields: Array, noise: Array) -> Array:
+    """y = g(h, xi) + sqrt(noise) z for fields h (..., r) and the numbers of `label_noise`."""
+    hidden = problem.target.hidden
+    clean = problem.target.link_jax(jnp.concatenate([target_fields, noise[..., :hidden]], axis=-1))
+    if problem.target.noise > 0:
+        clean = clean + math.sqrt(problem.target.noise) * noise[..., hidden]
+    return clean.astype(problem.design.dtype)

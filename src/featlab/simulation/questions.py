@@ -1,0 +1,55 @@
+"""Questions to a batch that have fewer rows than its design is made for, and what is asked of every batch first."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from featlab.errors import InvalidParameter
+from featlab.simulation.problem import Problem, label_noise, labels
+from featlab.simulation.random import named
+from featlab.targets.inputs import Isotropic
+
+
+class Labelled(NamedTuple):
+    """One batch as its design keeps it, and its labels (n,)."""
+
+    batch: Any
+    labels: Array
+
+
+def labelled_batch(problem: Problem, key: Array) -> Labelled:
+    """One batch and its labels."""
+    design = problem.design
+    batch = jax.tree.map(lambda part: part[0], design.draw(named(key, "batch")))
+    target_fields, batch = design.target_fields(batch)
+    return Labelled(batch, labels(problem, target_fields, label_noise(problem, named(key, "labels"), (design.rows,))))
+
+
+def forward(design: Any, batch: Any, rows: Array) -> tuple[Array, Any]:
+    """The fields of at most `design.width` rows, (n, rows)."""
+    count = len(rows)
+    fields, batch = design.forward(batch, jnp.pad(rows, ((0, design.width - count), (0, 0))))
+    return fields[:, :count], batch
+
+
+def backward(design: Any, batch: Any, duals: Array) -> tuple[Array, Any]:
+    """The pull-back of at most `design.width` columns, (columns, frame)."""
+    count = duals.shape[1]
+    pull, batch = design.backward(batch, jnp.pad(duals, ((0, 0), (0, design.width - count))))
+    return pull[:count], batch
+
+
+def mean_slope(design: Any, batch: Any, values: Array) -> tuple[Array, Any]:
+    """beta = mean(y x), (1, frame): the slope of a linear regression on inputs whose covariance is I."""
+    return backward(design, batch, values[:, None] / design.rows)
+
+
+def isotropic_only(learner: Any, target: Any) -> None:
+    """Refuse other inputs than those whose covariance these learners take for granted."""
+    if target.inputs != Isotropic():
+        expected = f"Isotropic() for {type(learner).__name__}, which takes the covariance of the inputs to be I"
+        raise InvalidParameter("inputs", target.inputs, expected)

@@ -1,0 +1,79 @@
+"""Full-batch gradient steps on a batch that is used again and again, or a few times before a new one
+(Dandi et al. 2024, arXiv:2402.03220)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from featlab.learners.steps import step_at
+from featlab.simulation.designs.choose import Demand, Sizes
+from featlab.simulation.losses import downhill, loss
+from featlab.simulation.networks import Network, moved, start_network
+from featlab.simulation.problem import Algorithm, Problem, label_noise, labels
+from featlab.simulation.random import named
+
+
+class State(NamedTuple):
+    """What the next step needs."""
+
+    network: Network
+    batch: Any
+    labels: Array
+
+
+class Info(NamedTuple):
+    """What a person wants to see: the training loss before the step, and the gradient that was followed."""
+
+    loss: Array
+    gradient: Array
+
+
+def init(problem: Problem, key: Array) -> State:
+    """The student at the start, and the first batch."""
+    return new_batch(problem, start_network(key, problem), named(key, "first batch"))
+
+
+def draw(problem: Problem, key: Array) -> Array:
+    """The key of the next batch, should this step begin one."""
+    return key[None]
+
+
+def step(problem: Problem, state: State, fresh: Array, number: Array) -> tuple[State, Info]:
+    """One full-batch step, on a new batch when the old one has been used often enough."""
+    design, learner = problem.design, problem.learner
+    if learner.uses < learner.steps:
+        begin = (number > 0) & (number % learner.uses == 0)
+        state = lax.cond(begin, lambda old: new_batch(problem, old.network, fresh), lambda old: old, state)
+    network = state.network
+    fields, batch = design.forward(state.batch, network.weights)
+    pull, batch = design.backward(batch, downhill(problem, network, fields, state.labels))
+    gradient = pull / design.rows
+    info = Info(jnp.mean(loss(problem, network, fields, state.labels)), gradient)
+    change = step_at(learner.step_size, design.dim) * gradient
+    return State(moved(problem, network, change), batch, state.labels), info
+
+
+def reused_batch(problem: Problem) -> Algorithm:
+    """The algorithm for a problem whose learner is a `ReusedBatch`."""
+    return Algorithm(partial(init, problem), partial(draw, problem), partial(step, problem), informs=True)
+
+
+def new_batch(problem: Problem, network: Network, key: Array) -> State:
+    """The network before its first step on a fresh batch."""
+    design = problem.design
+    batch = jax.tree.map(lambda part: part[0], design.draw(named(key, "batch")))
+    target_fields, batch = design.target_fields(batch)
+    noise = label_noise(problem, named(key, "labels"), (design.rows,))
+    rebased = replace(network, weights=design.rebase(network.weights))
+    return State(rebased, batch, labels(problem, target_fields, noise))
+
+
+def reuse_demand(learner: Any, student: Any, target: Any, sizes: Sizes) -> Demand:
+    """A batch that is read again and again."""
+    return Demand(sizes.dim, sizes.known, student.width, sizes.batch, uses=learner.uses, dtype=sizes.dtype)

@@ -1,0 +1,283 @@
+"""Running a problem: seeds side by side, steps in compiled loops, a look at the asked times, and a bar while it lasts.
+
+Three functions are compiled, once per problem and shape: start, advance, look. Randomness is keyed by the
+seed and the number of the step alone, so the numbers do not depend on how seeds are grouped, on when the run
+is looked at, or on the device.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from featlab.learners.schedule import Schedule
+from featlab.precision import double_precision
+from featlab.simulation.algorithms import algorithm
+from featlab.simulation.observe import observe
+from featlab.simulation.problem import Algorithm, Problem
+from featlab.simulation.random import fold, named
+
+# A row of W longer than this counts as diverged: no student of norm about 1 comes back from there.
+DIVERGED_NORM = 1e6
+_PATIENCE_SECONDS = 2.0
+_CALL_SECONDS = 0.5
+_FIRST_CALL_STEPS = 1024
+
+
+class Carry(NamedTuple):
+    """All seeds of a group: their states, their last Info (or None), and the step at which each diverged (or -1)."""
+
+    state: Any
+    info: Any
+    diverged: Array
+
+
+class Seen(NamedTuple):
+    """What of a state is looked at, unless its learner measures more."""
+
+    network: Any
+
+
+class Runs(NamedTuple):
+    """What came out: arrays (seed, time, ...) by name, the step of divergence (-1: none), and whether it finished.
+
+    For a learner that stops by itself also `ends`, by seed: the word for its `outcome`, and its `iterations`.
+    """
+
+    values: dict[str, np.ndarray]
+    diverged: np.ndarray
+    finished: np.ndarray
+    ends: dict[str, np.ndarray]
+
+
+def run(
+    problem: Problem, plan: Schedule, names: tuple[str, ...], keys: np.ndarray, at_once: int, show_progress: bool
+) -> Runs:
+    """Run every seed (one key each), at most `at_once` side by side. Ctrl-C ends it early with what there is."""
+    count = len(keys)
+    groups = -(-count // at_once)
+    size = -(-count // groups)
+    parts: list[Runs] = []
+    with _bar(show_progress, groups * plan.steps[-1]) as advance_bar:
+        try:
+            for group in range(groups):
+                chosen = np.minimum(np.arange(group * size, (group + 1) * size), count - 1)
+                parts.append(_run_group(problem, plan, names, jax.device_put(keys[chosen]), advance_bar))
+                if not parts[-1].finished.all():
+                    break
+        except KeyboardInterrupt:
+            if not parts:
+                raise
+    return _joined(parts, count)
+
+
+def _run_group(problem: Problem, plan: Schedule, names: tuple[str, ...], keys: Array, advance_bar: Any) -> Runs:
+    looks: list[dict[str, np.ndarray]] = []
+    diverged, ends = np.full(len(keys), -1), {}
+    try:
+        carry, done, pace = jax.block_until_ready(start(problem, keys)), 0, _Pace()
+        for stop in plan.steps:
+            while done < stop:
+                upto = min(stop, done + pace.steps)
+                with pace.timing(upto - done):
+                    carry = jax.block_until_ready(advance(problem, carry, keys, done, upto))
+                advance_bar(upto - done)
+                done = upto
+            looks.append({name: np.array(value) for name, value in _seen(problem, names, carry, keys).items()})
+            diverged, ends = np.array(carry.diverged), _ends(problem, carry)
+    except KeyboardInterrupt:
+        if not looks:
+            raise
+    times = len(plan.steps)
+    finished = np.full(len(keys), len(looks) == times)
+    values = {}
+    for name, first in looks[0].items():
+        values[name] = np.full((len(keys), times, *first.shape[1:]), np.nan, first.dtype)
+        for index, seen in enumerate(looks):
+            values[name][:, index] = seen[name]
+    return Runs(values, diverged, finished, ends)
+
+
+def _ends(problem: Problem, carry: Carry) -> dict[str, np.ndarray]:
+    words = algorithm(problem).outcomes
+    if not words:
+        return {}
+    return {"outcome": np.array(words)[carry.state.outcome], "iterations": np.array(carry.state.iterations)}
+
+
+@partial(jax.jit, static_argnames=("problem",))
+def start(problem: Problem, keys: Array) -> Carry:
+    """Every seed at its start."""
+    steps = algorithm(problem)
+
+    def begin(key: Array) -> Carry:
+        state, info = steps.init(named(key, "start")), None
+        if steps.informs:
+            shapes = jax.eval_shape(partial(_first_info, steps), state, key)
+            info = jax.tree.map(lambda shape: jnp.full(shape.shape, jnp.nan, shape.dtype), shapes)
+        return Carry(state, info, jnp.int32(-1))
+
+    return _grouped(begin(keys[0])) if len(keys) == 1 else jax.vmap(begin)(keys)
+
+
+@partial(jax.jit, static_argnames=("problem",), donate_argnames=("carry",))
+def advance(problem: Problem, carry: Carry, keys: Array, begin: int | Array, stop: int | Array) -> Carry:
+    """Every seed from step `begin` to step `stop`; `block` steps' worth of random numbers are drawn at a time."""
+    begin = jnp.asarray(begin, jnp.int32)
+    if len(keys) > 1:
+        return _advance(problem, jax.vmap, carry, keys, begin, stop)
+    # A single seed is not mapped over: under `vmap` an update of a table in place becomes a copy of the table.
+    alone = jax.tree.map(lambda part: part[0], carry)
+    return _grouped(_advance(problem, lambda function, out_axes=0: function, alone, keys[0], begin, stop))
+
+
+def _advance(problem: Problem, over_seeds: Any, carry: Carry, keys: Array, begin: Array, stop: int | Array) -> Carry:
+    steps = algorithm(problem)
+    stream = over_seeds(lambda key: named(key, "steps"))(keys)
+
+    def one_block(at: tuple[Array, Carry]) -> tuple[Array, Carry]:
+        number, carry = at
+        index = number // steps.block
+        fresh = over_seeds(lambda key: steps.draw(fold(key, index)), out_axes=1)(stream)
+
+        def one_step(number: Array, carry: Carry) -> Carry:
+            now = jax.tree.map(lambda part: part[number - index * steps.block], fresh)
+            return over_seeds(lambda carry, now: _guarded(steps, carry, now, number))(carry, now)
+
+        if steps.block == 1:  # a loop within the loop would cost a GPU one more round trip for each step
+            return number + 1, one_step(number, carry)
+        end = jnp.minimum(stop, (index + 1) * steps.block)
+        return end, lax.fori_loop(number, end, one_step, carry)
+
+    return lax.while_loop(lambda at: at[0] < stop, one_block, (begin, carry))[1]
+
+
+def _grouped(seed: Any) -> Any:
+    """A group of one seed."""
+    return jax.tree.map(lambda part: part[None], seed)
+
+
+def _seen(problem: Problem, names: tuple[str, ...], carry: Carry, keys: Array) -> dict[str, Array]:
+    """The asked quantities; those of a fitted second layer, if there is one, are computed in float64."""
+    steps = algorithm(problem)
+    if steps.fit is None or not set(names) & {"risk", *steps.fitted}:
+        return look(problem, names, carry, keys)
+    with double_precision():
+        fitted = look_fitted(problem, carry, keys)
+    others = tuple(name for name in names if name not in fitted)
+    return look(problem, others, carry, keys) | fitted if others else fitted
+
+
+@partial(jax.jit, static_argnames=("problem",))
+def look_fitted(problem: Problem, carry: Carry, keys: Array) -> dict[str, Array]:
+    """What is known of a second layer fitted to every seed; NaN for those that have diverged. One seed at a time."""
+    fit = algorithm(problem).fit
+    assert fit is not None
+
+    def one_seed(seed: tuple[Any, Array, Array]) -> dict[str, Array]:
+        state, diverged, key = seed
+        values = fit(state, named(key, "observe"))
+        return jax.tree.map(lambda value: jnp.where(diverged < 0, value, jnp.nan), values)
+
+    return lax.map(one_seed, (carry.state, carry.diverged, keys))
+
+
+@partial(jax.jit, static_argnames=("problem", "names"))
+def look(problem: Problem, names: tuple[str, ...], carry: Carry, keys: Array) -> dict[str, Array]:
+    """The asked quantities of every seed; NaN for those that have diverged. One seed at a time, to bound memory."""
+    measures = {name: measure for name, measure in algorithm(problem).measures.items() if name in names}
+
+    def one_seed(seed: tuple[Any, Any, Array, Array]) -> dict[str, Array]:
+        state, info, diverged, key = seed
+        values = observe(problem, names, measures, state, info, named(key, "observe"))
+        return jax.tree.map(lambda value: jnp.where(diverged < 0, value, jnp.nan), values)
+
+    # The batch of a state stays out of the loop, which would copy it, unless a measure may ask for it.
+    state = carry.state if measures else Seen(carry.state.network)
+    return lax.map(one_seed, (state, carry.info, carry.diverged, keys))
+
+
+def _guarded(steps: Algorithm, carry: Carry, fresh: Any, number: Array) -> Carry:
+    """One step of one seed. When its weights blow up they stay as they were, and the step is noted."""
+    old = carry.state.network
+    state, info = steps.step(carry.state, fresh, number)
+    weights = state.network.weights
+    sound = (carry.diverged < 0) & (jnp.sum(weights**2) <= weights.shape[0] * DIVERGED_NORM**2)
+    network = jax.tree.map(lambda new, before: jnp.where(sound, new, before), state.network, old)
+    diverged = jnp.where(sound | (carry.diverged >= 0), carry.diverged, number + 1)
+    return Carry(state._replace(network=network), info if steps.informs else None, diverged)
+
+
+def _first_info(steps: Algorithm, state: Any, key: Array) -> Any:
+    fresh = jax.tree.map(lambda part: part[0], steps.draw(key))
+    return steps.step(state, fresh, jnp.int32(0))[1]
+
+
+def _joined(parts: list[Runs], count: int) -> Runs:
+    """The groups one after the other, without the repeated seeds that filled the last; missing seeds are NaN."""
+    missing = max(0, count - sum(len(part.diverged) for part in parts))
+
+    def join(pieces: list[np.ndarray], fill: Any) -> np.ndarray:
+        whole = np.concatenate(pieces)[:count]
+        return np.concatenate([whole, np.full((missing, *whole.shape[1:]), fill, whole.dtype)])
+
+    values = {name: join([part.values[name] for part in parts], np.nan) for name in parts[0].values}
+    diverged = join([part.diverged for part in parts], -1)
+    fills = {"outcome": "", "iterations": -1}
+    ends = {name: join([part.ends[name] for part in parts], fills[name]) for name in parts[0].ends}
+    return Runs(values, diverged, join([part.finished for part in parts], False), ends)
+
+
+class _Pace:
+    """How many steps to take per call, so that a call lasts about half a second: for the bar and for Ctrl-C."""
+
+    def __init__(self) -> None:
+        self.steps = 1
+        self._warm = False
+
+    @contextmanager
+    def timing(self, steps: int) -> Iterator[None]:
+        begin = time.perf_counter()
+        yield
+        seconds = time.perf_counter() - begin
+        if not self._warm:  # the first call includes compilation and says nothing about the pace
+            self._warm = True
+            self.steps = _FIRST_CALL_STEPS if seconds < 60 else 1
+        elif steps == self.steps:
+            growth = _CALL_SECONDS / max(seconds, 1e-4)
+            self.steps = max(1, int(self.steps * min(growth, 16.0)))
+
+
+@contextmanager
+def _bar(show: bool, total: int) -> Iterator[Any]:
+    """A function to report steps done to; it shows a bar once the run has lasted two seconds."""
+    if not show:
+        yield lambda steps: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("simulating"), BarColumn(), TextColumn("{task.percentage:.0f}%"), TimeRemainingColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task, begin, started = bar.add_task("simulating", total=total), time.perf_counter(), False
+
+    def report(steps: int) -> None:
+        nonlocal started
+        bar.update(task, advance=steps)
+        if not started and time.perf_counter() - begin > _PATIENCE_SECONDS:
+            bar.start()
+            started = True
+
+    try:
+        yield report
+    finally:
+        if started:
+            bar.stop()

@@ -1,0 +1,115 @@
+"""The optimal spectral method for multi-index models by damped power iteration, on any design (Defilippis et al. 2025,
+arXiv:2502.02545); the operator is that of `featlab.simulation.spectral`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from featlab.simulation.amp import Estimate
+from featlab.simulation.amp_closed import Denoiser, closed_form
+from featlab.simulation.amp_mixture import CHUNK_NUMBERS, MixtureDenoiser
+from featlab.simulation.designs.choose import Demand, Sizes
+from featlab.simulation.lanczos import MOVING, OUTCOMES, STANDING
+from featlab.simulation.problem import Algorithm, Problem
+from featlab.simulation.questions import isotropic_only, labelled_batch
+from featlab.simulation.random import named
+from featlab.simulation.spectral import linear_step, response
+
+
+class State(NamedTuple):
+    """What the next iteration needs."""
+
+    network: Estimate  # orthonormal rows that span `rows`
+    rows: Array  # (r, frame), of Frobenius norm 1
+    onsager: Array  # (n, r)
+    growth: Array  # the eigenvalue, as far as it is known; NaN before the first iteration
+    moments: Array  # G(y) of every sample (n, r, r)
+    batch: Any
+    outcome: Array  # MOVING or STANDING
+    iterations: Array
+
+
+class Info(NamedTuple):
+    """What a person wants to see: how far the vector moved."""
+
+    change: Array
+
+
+def init(problem: Problem, key: Array) -> State:
+    """A random vector."""
+    design, rank = problem.design, problem.target.rank
+    batch, values = labelled_batch(problem, key)
+    moments = response(_denoiser(problem.target), values, rank)
+    rows = design.gaussian_rows(named(key, "weights"), rank)
+    rows = rows / jnp.sqrt(jnp.sum(rows**2))
+    unknown = jnp.full((), jnp.nan, design.dtype)
+    still = jnp.zeros((design.rows, rank), design.dtype)
+    return State(Estimate(_span(rows)), rows, still, unknown, moments, batch, jnp.int32(MOVING), jnp.int32(0))
+
+
+def draw(problem: Problem, key: Array) -> Array:
+    """Nothing is random after the start."""
+    return jnp.zeros(1, jnp.int32)
+
+
+def step(problem: Problem, state: State, fresh: Array, number: Array) -> tuple[State, Info]:
+    """One iteration; none for a vector that stands still."""
+    still = Info(jnp.zeros((), problem.design.dtype))
+    return lax.cond(state.outcome == MOVING, partial(iterate, problem), lambda state: (state, still), state)
+
+
+def iterate(problem: Problem, state: State) -> tuple[State, Info]:
+    """One damped iteration, after which the vector is made of norm 1 again."""
+    keep = problem.learner.damping
+    new, duals, batch = linear_step(problem, state.moments, state.rows, state.onsager, state.batch)
+    growth = jnp.sum(new * state.rows)
+    rows, onsager = (1 - keep) * new + keep * state.rows, (1 - keep) * duals + keep * state.onsager
+    size = jnp.sqrt(jnp.sum(rows**2))
+    rows, onsager = rows / size, onsager / size
+    change = jnp.sqrt(jnp.sum((rows - state.rows) ** 2))
+    outcome = jnp.where(change < problem.learner.tolerance, STANDING, MOVING).astype(jnp.int32)
+    known = (state.moments, batch, outcome, state.iterations + 1)
+    return State(Estimate(_span(rows)), rows, onsager, growth, *known), Info(change)
+
+
+def spectral_estimator(problem: Problem) -> Algorithm:
+    """The algorithm for a problem whose learner is a `SpectralEstimator`."""
+    return Algorithm(
+        partial(init, problem),
+        partial(draw, problem),
+        partial(step, problem),
+        outcomes=OUTCOMES,
+        measures={"growth": lambda state, key: state.growth},
+        absent=("risk",),
+    )
+
+
+def spectral_demand(learner: Any, student: None, target: Any, sizes: Sizes) -> Demand:
+    """A batch read by every iteration, by one row for each direction; besides it G of every sample, and a chunk of
+    small clouds where G is not known in closed form."""
+    rank, item = target.rank, np.dtype(sizes.dtype).itemsize
+    clouds = 0 if closed_form(target) else 16 * CHUNK_NUMBERS
+    besides = item * (sizes.batch * rank * (4 * rank + 16) + clouds)
+    uses = learner.iterations
+    return Demand(sizes.dim, sizes.known, rank, sizes.batch, uses=uses, dtype=sizes.dtype, per_seed=besides)
+
+
+def check_spectral(learner: Any, student: None, target: Any) -> None:
+    """Refuse other inputs, and a target that has no denoiser."""
+    isotropic_only(learner, target)
+    _denoiser(target)
+
+
+def _denoiser(target: Any) -> Denoiser:
+    """That of Bayes-AMP, for one look at every label: in closed form, or by a mixture of small clouds."""
+    return closed_form(target) or MixtureDenoiser(target)
+
+
+def _span(rows: Array) -> Array:
+    """Orthonormal rows with the span of these."""
+    return jnp.linalg.svd(rows, full_matrices=False)[2]

@@ -1,0 +1,11 @@
+from .build import target as target
+from .inputs import Hypercube as Hypercube
+from .inputs import Isotropic as Isotropic
+from .inputs import Spiked as Spiked
+from .inputs import SpikeLaw as SpikeLaw
+from .kinks import Kink as Kink
+from .literature import CatalogueEntry as CatalogueEntry
+from .literature import catalogue as catalogue
+from .model import Target as Target
+from .tree import TreeTarget as TreeTarget
+from .tree import tree_target as tree_target
