@@ -14,6 +14,7 @@ LEVELS = (
     {"gaussian"},
     {"targets"},
     {"learners"},
+    {"experiments"},
     {"analysis"},
     {"theory", "simulation"},
     {"comparison"},

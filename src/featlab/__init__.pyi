@@ -9,12 +9,15 @@ from .errors import FeatlabError as FeatlabError
 from .errors import InvalidParameter as InvalidParameter
 from .errors import InvalidTarget as InvalidTarget
 from .exhibits import Exhibit as Exhibit
+from .experiments import Experiment as Experiment
+from .learners import Adam as Adam
 from .learners import BayesAmp as BayesAmp
 from .learners import Extragradient as Extragradient
 from .learners import GiantSteps as GiantSteps
 from .learners import KernelRidge as KernelRidge
 from .learners import LangevinDynamics as LangevinDynamics
 from .learners import Layerwise as Layerwise
+from .learners import Learner as Learner
 from .learners import MeanFieldTanh as MeanFieldTanh
 from .learners import NormalisedFlow as NormalisedFlow
 from .learners import OnlineSgd as OnlineSgd
@@ -23,6 +26,7 @@ from .learners import PrincipalHessian as PrincipalHessian
 from .learners import RandomFeatures as RandomFeatures
 from .learners import Readout as Readout
 from .learners import ReusedBatch as ReusedBatch
+from .learners import SignSgd as SignSgd
 from .learners import SlicedAverageVariance as SlicedAverageVariance
 from .learners import SlicedInverseRegression as SlicedInverseRegression
 from .learners import SpectralEstimator as SpectralEstimator
@@ -32,6 +36,7 @@ from .learners import ThreeLayer as ThreeLayer
 from .learners import TiedFlow as TiedFlow
 from .learners import TiedNetwork as TiedNetwork
 from .learners import TwoLayer as TwoLayer
+from .outcome import Outcome as Outcome
 from .reports import Explanation as Explanation
 from .reports import explain as explain
 from .simulation import DoesNotFit as DoesNotFit

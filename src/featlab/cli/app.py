@@ -9,9 +9,9 @@ import typer
 import featlab
 from featlab.cli.compare import COMPARE_EPILOG, compare
 from featlab.cli.exhibit import GALLERY_EPILOG, exhibit_app, gallery
+from featlab.cli.experiment_options import RunCommand
 from featlab.cli.explain import EXPLAIN_EPILOG, explain
 from featlab.cli.predict import PREDICT_EPILOG, predict
-from featlab.cli.run_options import RunCommand
 from featlab.cli.simulate import SIMULATE_EPILOG, simulate
 from featlab.cli.study import study_app
 

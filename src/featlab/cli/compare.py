@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from featlab.cli.errors import INTERRUPTED, exit_cleanly
-from featlab.cli.learner_options import whole
-from featlab.cli.run_options import Asked, asks
+from featlab.cli.experiment_options import takes_experiment
 from featlab.cli.showing import AsJson, FigureFile, Quiet, check_figure, deliver
-from featlab.cli.simulate import Design, Key, Seeds
+from featlab.experiments.experiment import Experiment
+from featlab.outcome import Outcome
 
 # Exit codes: scripts may rely on them.
 CODES = {"agrees": 0, "disagrees": 1, "cannot tell": 3}
@@ -29,12 +29,9 @@ featlab compare "tanh(h1)" --learner online-sgd --dim 1000 --times 0,1,2,4 --ste
 
 
 @exit_cleanly
-@asks
+@takes_experiment
 def compare(
-    asked: Asked,
-    seeds: Seeds = "10",
-    design: Design = "auto",
-    key: Key = 0,
+    experiment: Experiment,
     allowance: Annotated[
         float | None,
         typer.Option(metavar="F", help="What finite d may change, over the largest value; default 1/sqrt(d)."),
@@ -51,12 +48,7 @@ def compare(
     from featlab.comparison import predict_and_simulate
 
     both = predict_and_simulate(
-        asked.target,
-        asked.learner,
-        **asked.sizes,
-        seeds=whole("seeds", seeds),
-        design=design,
-        key=key,
+        experiment,
         allowance=allowance,
         signless=signless,
         progress=sys.stderr.isatty() and not quiet,
@@ -70,9 +62,9 @@ def compare(
         as_json=as_json,
         record=lambda: full_record(both),
         quiet=quiet,
-        text=lambda: comparison_text(both, asked.learner, asked.shown_student),
+        text=lambda: comparison_text(both, experiment.learner, experiment.student),
     )
-    if "interrupted" in both.simulation["outcome"].values:
+    if Outcome.INTERRUPTED in both.simulation["outcome"].values:
         typer.echo("featlab: interrupted; what was done until then is compared", err=True)
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(CODES[both.comparison.verdict])

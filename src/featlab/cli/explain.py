@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from featlab.cli.errors import exit_cleanly, fail
-from featlab.cli.spike_options import AlignmentOption, SpikeOption, spiked_inputs
+from featlab.cli.experiment_options import AlignmentOption, SpikeOption, spiked_inputs
 
 if TYPE_CHECKING:
     from featlab.reports import Explanation

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from featlab.cli.errors import exit_cleanly
-from featlab.cli.run_options import Asked, asks
+from featlab.cli.experiment_options import RUN_ONLY, takes_experiment
 from featlab.cli.showing import AsJson, FigureFile, Quiet, check_figure, deliver
+from featlab.experiments.experiment import Experiment
 
 PREDICT_EPILOG = """Examples:
 
@@ -16,13 +19,13 @@ featlab predict "tanh(h1)" --learner online-sgd --dim 1e6 --times 0,1,2,4 --step
 
 
 @exit_cleanly
-@asks
-def predict(asked: Asked, figure: FigureFile = None, as_json: AsJson = False, quiet: Quiet = False) -> None:
+@partial(takes_experiment, without=RUN_ONLY)
+def predict(experiment: Experiment, figure: FigureFile = None, as_json: AsJson = False, quiet: Quiet = False) -> None:
     """Predict a student that learns a function, in the limit of large dimension: its overlaps and risk over time."""
     check_figure(figure)
     from featlab.theory import predict as compute
 
-    dataset = compute(asked.target, asked.learner, **asked.sizes)
+    dataset = compute(experiment)
     from featlab.figures import prediction_figure
     from featlab.reports.comparison import prediction_text
     from featlab.reports.simulation import simulation_record
@@ -33,5 +36,5 @@ def predict(asked: Asked, figure: FigureFile = None, as_json: AsJson = False, qu
         as_json=as_json,
         record=lambda: simulation_record(dataset),
         quiet=quiet,
-        text=lambda: prediction_text(dataset, asked.learner, asked.shown_student),
+        text=lambda: prediction_text(dataset, experiment.learner, experiment.student),
     )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
 
 import typer
 
 from featlab.cli.errors import INTERRUPTED, exit_cleanly
-from featlab.cli.learner_options import whole
-from featlab.cli.run_options import Asked, asks
+from featlab.cli.experiment_options import takes_experiment
 from featlab.cli.showing import AsJson, FigureFile, Quiet, check_figure, deliver
+from featlab.experiments.experiment import Experiment
+from featlab.outcome import Outcome
 
 SIMULATE_EPILOG = """Examples:
 
@@ -28,20 +28,11 @@ featlab simulate "sign(h1*h2)" --learner bayes-amp --dim 300 --samples 2100 --se
 featlab simulate "h1 + He2(h2)" --learner random-features --dim 50 --width 100 --readout 1000 --seeds 3
 """
 
-Seeds = Annotated[str, typer.Option(metavar="N", help="How many independent runs.")]
-Design = Annotated[
-    str, typer.Option(help="How the data exist: auto, virtual, dice, streamed or dense; all are exact in law.")
-]
-Key = Annotated[int, typer.Option(metavar="K", help="The root of all randomness.")]
-
 
 @exit_cleanly
-@asks
+@takes_experiment
 def simulate(
-    asked: Asked,
-    seeds: Seeds = "10",
-    design: Design = "auto",
-    key: Key = 0,
+    experiment: Experiment,
     figure: FigureFile = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -50,15 +41,7 @@ def simulate(
     check_figure(figure)
     from featlab.simulation import simulate as compute
 
-    dataset = compute(
-        asked.target,
-        asked.learner,
-        **asked.sizes,
-        seeds=whole("seeds", seeds),
-        design=design,
-        key=key,
-        progress=sys.stderr.isatty() and not quiet,
-    )
+    dataset = compute(experiment, progress=sys.stderr.isatty() and not quiet)
     from featlab.figures import trajectory_figure
     from featlab.reports.simulation import simulation_record, simulation_text
 
@@ -68,8 +51,8 @@ def simulate(
         as_json=as_json,
         record=lambda: simulation_record(dataset),
         quiet=quiet,
-        text=lambda: simulation_text(dataset, asked.learner, asked.shown_student),
+        text=lambda: simulation_text(dataset, experiment.learner, experiment.student),
     )
-    if "interrupted" in dataset["outcome"].values:
+    if Outcome.INTERRUPTED in dataset["outcome"].values:
         typer.echo("featlab: interrupted; what was done until then is shown", err=True)
         raise typer.Exit(INTERRUPTED)

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import xarray as xr
 
 from featlab.comparison.agreement import Comparison, compare
 from featlab.comparison.laying import FiniteSize
-from featlab.learners.amp import BayesAmp
-from featlab.learners.flows import SphericalFlow
-from featlab.learners.tied import TiedFlow
-from featlab.results import ESTIMATE_START, START, TIED_START
+from featlab.experiments.experiment import Experiment, as_experiment
+from featlab.learners.protocol import Learner
 from featlab.simulation.observe import DEFAULT
 from featlab.simulation.simulator import simulate
-from featlab.targets import Isotropic, Target
+from featlab.targets import Target
 from featlab.theory.prediction import predict
-from featlab.theory.starts import is_certain
 
 
 @dataclass(frozen=True)
@@ -31,10 +28,10 @@ class Both:
 
 
 def predict_and_simulate(
-    target: Target | str,
-    learner: Any,
+    target: Experiment | Target | str,
+    learner: Learner | None = None,
     *,
-    dim: int,
+    dim: int | None = None,
     samples: int | None = None,
     times: Sequence[float] | None = None,
     student: Any = None,
@@ -53,32 +50,18 @@ def predict_and_simulate(
 
     Args: as for `featlab.predict`, `featlab.simulate` and `featlab.compare`.
     """
-    kind = learner.student_kind
-    certain = is_certain(learner, kind() if student is None and kind is not None else student)
-    beside = _beside(learner, target)
-    certain = certain and not beside
-    sizes: dict[str, Any] = {"dim": dim, "samples": samples, "times": times, "student": student}
-    if certain:  # what cannot be predicted is refused before anything is simulated
-        prediction = predict(target, learner, **sizes)
-    elif times is not None:
-        sizes["times"] = sorted({0.0, *map(float, times)})
-    needed = () if certain else (*_needed(learner), *beside)
-    # A learner that has no student and starts from nothing, such as a kernel, has other quantities than the usual ones.
-    usual = None if certain and kind is None else (*DEFAULT, *(name for name in needed if name not in DEFAULT))
-    run = simulate(target, learner, **sizes, seeds=seeds, key=key, design=design, observe=usual, progress=progress)
-    if not certain:
-        prediction = predict(target, learner, **sizes, start=run)
+    given = {"dim": dim, "samples": samples, "times": times, "student": student}
+    experiment = as_experiment(target, learner, {**given, "seeds": seeds, "key": key, "design": design})
+    needed = experiment.needs_start
+    if needed:
+        if experiment.times is not None:
+            experiment = replace(experiment, times=tuple(sorted({0.0, *map(float, experiment.times)})))
+        observe = (*DEFAULT, *(name for name in needed if name not in DEFAULT))
+        run = simulate(replace(experiment, observe=observe), progress=progress)
+        prediction = predict(experiment, start=run)
+    else:  # what cannot be predicted is refused before anything is simulated
+        prediction = predict(experiment)
+        # A learner without a student that starts from nothing, such as a kernel, has other quantities than the usual.
+        usual = None if experiment.student is None else DEFAULT
+        run = simulate(replace(experiment, observe=usual), progress=progress)
     return Both(prediction, run, compare(prediction, run, names=names, allowance=allowance, signless=signless))
-
-
-def _beside(learner: Any, target: Target | str) -> tuple[str, ...]:
-    """What else, for a flow under a spike: where it starts along the spike is left to chance by every description."""
-    spiked = isinstance(target, Target) and not isinstance(target.inputs, Isotropic)
-    return ("spike_overlap",) if spiked and isinstance(learner, SphericalFlow) else ()
-
-
-def _needed(learner: Any) -> tuple[str, ...]:
-    """What a prediction must know of the start of a simulation."""
-    if isinstance(learner, TiedFlow):
-        return TIED_START
-    return ESTIMATE_START if isinstance(learner, BayesAmp) else START

@@ -7,7 +7,7 @@ from typing import Any
 
 import xarray as xr
 
-from featlab.runners.questions import asked
+from featlab.runners.questions import experiment_of
 from featlab.theory import predict
 
 
@@ -32,7 +32,7 @@ def predict_at(data: xr.Dataset, *, start: xr.Dataset | None = None, **place: An
         start: begin from the starts of these simulated seeds, as `featlab.predict` does.
         place: where on its axes; and parameters to change, such as `times` for a smooth line.
     """
-    return predict(**asked(parameters_at(data, **place)), start=start)
+    return predict(experiment_of(parameters_at(data, **place)), start=start)
 
 
 def parameters_at(data: xr.Dataset, **place: Any) -> dict[str, Any]:

@@ -1,3 +1,5 @@
+from .adaptive import Adam as Adam
+from .adaptive import SignSgd as SignSgd
 from .amp import BayesAmp as BayesAmp
 from .first_step import PreprocessedStep as PreprocessedStep
 from .flows import NormalisedFlow as NormalisedFlow
@@ -10,6 +12,8 @@ from .layerwise import Layerwise as Layerwise
 from .layerwise import ThreeLayer as ThreeLayer
 from .online import Extragradient as Extragradient
 from .online import OnlineSgd as OnlineSgd
+from .protocol import Learner as Learner
+from .protocol import Student as Student
 from .readout import RandomFeatures as RandomFeatures
 from .readout import Readout as Readout
 from .reuse import ReusedBatch as ReusedBatch

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from featlab.errors import InvalidParameter
-from featlab.learners.checks import finite_number, one_of, positive_integer, positive_number
+from featlab.learners.fields import COUNT, DAMPING, POSITIVE, choice, option, within
+from featlab.learners.protocol import LearnerDescription
+from featlab.results import ESTIMATE_START
+
+if TYPE_CHECKING:
+    from featlab.targets import Target
 
 AMP_STARTS = ("random", "spectral", "informed")
+SHARE = within(0, 1, "a number above 0 and below 1")
 
 
 @dataclass(frozen=True)
-class BayesAmp:
+class BayesAmp(LearnerDescription):
     """Bayes-AMP on one batch of n samples (Troiani et al. 2024, arXiv:2405.15480): the estimate What (r x d) of the
     target's directions and its covariance C (r x r), given labels y = g(W* x) and the Gaussian prior.
 
@@ -41,23 +46,15 @@ class BayesAmp:
 
     clock: ClassVar[str] = "iterations"
     student_kind: ClassVar[None] = None
+    equivariant: ClassVar[bool] = True
+    simulator: ClassVar[str] = "featlab.simulation.amp:SIMULATOR"
 
-    iterations: int = 200
-    damping: float = 0.35
-    start: str = "random"
-    start_overlap: float = 1e-3
-    power_steps: int = 30
-    tolerance: float = 1e-4
-
-    def __post_init__(self) -> None:
-        positive_integer("iterations", self.iterations)
-        if not 0 <= finite_number("damping", self.damping) < 1:
-            raise InvalidParameter("damping", self.damping, "from 0 to below 1, the weight of the old estimate")
-        one_of("start", self.start, AMP_STARTS)
-        if not 0 < finite_number("start_overlap", self.start_overlap) < 1:
-            raise InvalidParameter("start_overlap", self.start_overlap, "a number above 0 and below 1")
-        positive_integer("power_steps", self.power_steps)
-        positive_number("tolerance", self.tolerance)
+    iterations: int = field(default=200, metadata=option(COUNT, "iterations at most"))
+    damping: float = field(default=0.35, metadata=option(DAMPING, "weight of the old estimate"))
+    start: str = field(default="random", metadata=option(choice(*AMP_STARTS), "what is known at the start"))
+    start_overlap: float = field(default=1e-3, metadata=option(SHARE, "overlap, or squared norm, at the start"))
+    power_steps: int = field(default=30, metadata=option(COUNT, "steps of a spectral start"))
+    tolerance: float = field(default=1e-4, metadata=option(POSITIVE, "relative change at which it stops"))
 
     @property
     def steps(self) -> int:
@@ -68,3 +65,7 @@ class BayesAmp:
     def uses(self) -> int:
         """How often the batch is read: once for each iteration, those of a spectral start included."""
         return self.iterations + (self.power_steps if self.start == "spectral" else 0)
+
+    def needs_start(self, student: Any, target: Target) -> tuple[str, ...]:
+        """What the estimate is at first, unless it is informed: it has no second layer."""
+        return () if self.start == "informed" else ESTIMATE_START

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from featlab.errors import InvalidParameter
-from featlab.learners.checks import positive_integer, positive_number
-from featlab.learners.readout import LEAVE_ONE_OUT, Readout, check_ridge, check_test_samples
-from featlab.learners.steps import StepLaw, check_step
+from featlab.learners.fields import FIT_SAMPLES, LEAVE_ONE_OUT, POSITIVE, RIDGE, STEP, TARGET, TEST, option, or_none
+from featlab.learners.protocol import LearnerDescription
+from featlab.learners.readout import Readout
+from featlab.learners.steps import StepLaw
 from featlab.learners.students import TwoLayer
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ DEFAULT_NORM = 0.5
 
 
 @dataclass(frozen=True)
-class PreprocessedStep:
+class PreprocessedStep(LearnerDescription):
     """Algorithm 1 of Damian, Lee, Soltanolkotabi 2022 (arXiv:2206.15144), on one batch of n samples:
 
         alpha = mean(y),   beta = mean(y x),   r = y - alpha - <beta, x>,
@@ -47,29 +48,25 @@ class PreprocessedStep:
     clock: ClassVar[str] = "steps"
     student_kind: ClassVar[type] = TwoLayer
     steps: ClassVar[int] = 1
+    fits_readout: ClassVar[bool] = True
+    equivariant: ClassVar[bool] = True
+    simulator: ClassVar[str] = "featlab.simulation.first_step:SIMULATOR"
 
-    step_size: float | StepLaw | None = None
-    row_norm: float | None = None
-    fit_samples: int | None = None
-    ridge: float | str = LEAVE_ONE_OUT
-    transfer: str | Target | None = None
-    test_samples: int = Readout.test_samples
+    step_size: float | StepLaw | None = field(default=None, metadata=option(or_none(STEP), "gamma, a number or a law"))
+    row_norm: float | None = field(default=None, metadata=option(or_none(POSITIVE), "norm of the rows after the step"))
+    fit_samples: int | None = field(default=None, metadata=option(or_none(FIT_SAMPLES), "fresh samples for the fit"))
+    ridge: float | str = field(default=LEAVE_ONE_OUT, metadata=option(RIDGE, "lambda of the ridge regression"))
+    transfer: str | Target | None = field(default=None, metadata=option(or_none(TARGET), "another target to fit"))
+    test_samples: int = field(default=Readout.test_samples, metadata=TEST)
 
-    def __post_init__(self) -> None:
-        if self.step_size is not None:
-            check_step("step_size", self.step_size)
-            if self.row_norm is not None:
-                expected = "None beside a step_size, which sets the norm by itself"
-                raise InvalidParameter("row_norm", self.row_norm, expected)
-        if self.row_norm is not None:
-            positive_number("row_norm", self.row_norm)
-        if self.fit_samples is not None and positive_integer("fit_samples", self.fit_samples) < 2:
-            raise InvalidParameter("fit_samples", self.fit_samples, "at least 2, so that one can be left out")
+    def check_together(self) -> None:
+        """A step or a norm; another target has samples of its own."""
+        if self.step_size is not None and self.row_norm is not None:
+            expected = "None beside a step_size, which sets the norm by itself"
+            raise InvalidParameter("row_norm", self.row_norm, expected)
         if self.transfer is not None and self.fit_samples is None:
             expected = "to stand beside fit_samples=N, those of the other target"
             raise InvalidParameter("transfer", self.transfer, expected)
-        check_ridge("ridge", self.ridge)
-        check_test_samples(self.test_samples)
 
     @property
     def data(self) -> str:

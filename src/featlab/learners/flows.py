@@ -5,20 +5,26 @@ Descriptions only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import pi
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from featlab.errors import InvalidParameter
-from featlab.learners.checks import one_of, positive_integer, positive_number
-from featlab.learners.steps import LOSSES
+from featlab.learners.fields import FLAG, LOSS, POSITIVE, STEPS, choice, option, within
+from featlab.learners.protocol import LearnerDescription
 from featlab.learners.students import TwoLayer
+from featlab.results import START
+from featlab.targets.inputs import Isotropic
+
+if TYPE_CHECKING:
+    from featlab.targets import Target
 
 COVARIANCES = ("empirical", "known")
+_SHARE = within(0, 1, "a number above 0 and below 1")
 
 
 @dataclass(frozen=True)
-class SphericalFlow:
+class SphericalFlow(LearnerDescription):
     """Gradient flow of a neuron f(x) = a sigma(<w, x> + b) on the sphere |w| = norm, on one batch of n samples:
 
         dw = -(I - w w^T / norm^2) grad_w R dt,   R = (1/n) sum_j (y_j - f(x_j))^2 / 2.
@@ -50,27 +56,25 @@ class SphericalFlow:
 
     clock: ClassVar[str] = "iterations"
     student_kind: ClassVar[type] = TwoLayer
+    keeps_batch: ClassVar[bool] = True
+    normalised: ClassVar[bool] = False
+    equivariant: ClassVar[bool] = True
+    simulator: ClassVar[str] = "featlab.simulation.flows:SIMULATOR"
 
-    steps: int = 200
-    arc: float = 0.1
-    floor: float = 1e-5
-    tolerance: float = 1e-4
-    loss: str = "squared"
-    positive_start: bool = False
-    common: bool = False
+    steps: int = field(default=200, metadata=STEPS)
+    arc: float = field(default=0.1, metadata=option(POSITIVE, "angle of a step, in radians"))
+    floor: float = field(default=1e-5, metadata=option(POSITIVE, "smallest angle that is tried, in radians"))
+    tolerance: float = field(default=1e-4, metadata=option(_SHARE, "slope at which it rests, over the steepest"))
+    loss: str = field(default="squared", metadata=LOSS)
+    positive_start: bool = field(default=False, metadata=option(FLAG, "start on the target's side of the sphere"))
+    common: bool = field(default=False, metadata=option(FLAG, "all neurons are copies of one"))
 
-    def __post_init__(self) -> None:
-        positive_integer("steps", self.steps)
-        if positive_number("arc", self.arc) > pi / 2:
+    def check_together(self) -> None:
+        """Angles in order."""
+        if self.arc > pi / 2:
             raise InvalidParameter("arc", self.arc, "an angle above 0, at most pi/2")
-        if not positive_number("floor", self.floor) < self.arc:
+        if not self.floor < self.arc:
             raise InvalidParameter("floor", self.floor, f"an angle above 0, below the arc {self.arc}")
-        if not positive_number("tolerance", self.tolerance) < 1:
-            raise InvalidParameter("tolerance", self.tolerance, "a number above 0 and below 1")
-        one_of("loss", self.loss, LOSSES)
-        for name in ("positive_start", "common"):
-            if not isinstance(getattr(self, name), bool):
-                raise InvalidParameter(name, getattr(self, name), "True or False")
 
     @property
     def uses(self) -> int:
@@ -80,6 +84,12 @@ class SphericalFlow:
     def rows(self, width: int) -> int:
         """How many neurons of a student of that width are different."""
         return 1 if self.common else width
+
+    def needs_start(self, student: Any, target: Target) -> tuple[str, ...]:
+        """Under a spike also where it starts along the spike, which every description leaves to chance."""
+        if isinstance(target.inputs, Isotropic):
+            return super().needs_start(student, target)
+        return (*START, "spike_overlap")
 
 
 @dataclass(frozen=True)
@@ -100,11 +110,7 @@ class NormalisedFlow(SphericalFlow):
         preconditioned: False leaves out S^{-1}, as in the paper's population dynamics: the path differs.
     """
 
-    covariance: str = "empirical"
-    preconditioned: bool = True
+    normalised: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of("covariance", self.covariance, COVARIANCES)
-        if not isinstance(self.preconditioned, bool):
-            raise InvalidParameter("preconditioned", self.preconditioned, "True or False")
+    covariance: str = field(default="empirical", metadata=option(choice(*COVARIANCES), "which covariance it uses"))
+    preconditioned: bool = field(default=True, metadata=option(FLAG, "whether the step has the factor S^-1"))

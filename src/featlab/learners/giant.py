@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from featlab.errors import InvalidParameter
-from featlab.learners.checks import one_of, positive_integer, positive_number
-from featlab.learners.steps import LOSSES
+from featlab.learners.fields import COUNT, LOSS, SCALES, STEPS, option
+from featlab.learners.protocol import LearnerDescription
 from featlab.learners.students import TwoLayer
 
 
 @dataclass(frozen=True)
-class GiantSteps:
+class GiantSteps(LearnerDescription):
     """T full-batch gradient steps on fresh batches of n samples, eta = c p d^((l-1)/2)
     (Dandi et al. 2023, arXiv:2305.18270): W <- W - eta grad, that is c d^((l-1)/2) per neuron.
 
@@ -25,20 +25,18 @@ class GiantSteps:
 
     clock: ClassVar[str] = "steps"
     student_kind: ClassVar[type] = TwoLayer
+    equivariant: ClassVar[bool] = True
+    simulator: ClassVar[str] = "featlab.simulation.giant:SIMULATOR"
 
-    steps: int = 1
-    scale: float | tuple[float, ...] = 1.0
-    leap: int = 1
-    loss: str = "squared"
+    steps: int = field(default=1, metadata=STEPS)
+    scale: float | tuple[float, ...] = field(default=1.0, metadata=option(SCALES, "c in eta = c p d^((l-1)/2)"))
+    leap: int = field(default=1, metadata=option(COUNT, "l in eta = c p d^((l-1)/2)"))
+    loss: str = field(default="squared", metadata=LOSS)
 
-    def __post_init__(self) -> None:
-        positive_integer("steps", self.steps)
-        positive_integer("leap", self.leap)
-        one_of("loss", self.loss, LOSSES)
+    def check_together(self) -> None:
+        """One scale for all steps, or one for each."""
         if isinstance(self.scale, tuple) and len(self.scale) != self.steps:
             raise InvalidParameter("scale", self.scale, f"one number, or a tuple of {self.steps}, one per step")
-        for value in self.scales:
-            positive_number("scale", value)
 
     @property
     def scales(self) -> tuple[float, ...]:

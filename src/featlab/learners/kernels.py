@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from featlab.learners.kernel_functions import Kernel, kernel_function
-from featlab.learners.readout import LEAVE_ONE_OUT, check_ridge, check_test_samples
+from featlab.learners.fields import LEAVE_ONE_OUT, RIDGE, TEST, Kind, is_number, option, read_numbers
+from featlab.learners.protocol import LearnerDescription
+
+if TYPE_CHECKING:
+    from featlab.learners.kernel_functions import Kernel
 
 # The n lambda that leave-one-out chooses among, in units of the mean of k(x, x). Unlike lambda itself, n lambda keeps
 # its size as n grows: it stands beside the part of k(x, x) that n samples cannot resolve.
 KERNEL_RIDGES = tuple(10.0 ** (k / 2) for k in range(-12, 11))
 
 
+def _check_kernel(name: str, value: Any) -> None:
+    from featlab.learners.kernel_functions import kernel_function
+
+    kernel_function(value)
+
+
+def _read_kernel(name: str, text: str) -> Any:
+    return read_numbers(name, text) if is_number(text.split(",")[0]) else text
+
+
+_KERNEL = Kind(_check_kernel, _read_kernel, "NAME|C,..")
+
+
 @dataclass(frozen=True)
-class KernelRidge:
+class KernelRidge(LearnerDescription):
     """Kernel ridge regression on n samples: it minimises (1/n) sum_i (y_i - f(x_i))^2 + lambda |f|^2 over the functions
     of the kernel's space, so that f(x) = sum_i a_i k(x, x_i) with a = (K + n lambda)^{-1} y. There is no intercept;
     kernels with k(0, 0) > 0 contain one.
@@ -33,17 +49,16 @@ class KernelRidge:
 
     clock: ClassVar[str] = "once"
     student_kind: ClassVar[None] = None
+    equivariant: ClassVar[bool] = True
+    simulator: ClassVar[str] = "featlab.simulation.kernels:SIMULATOR"
 
-    kernel: Kernel | str | tuple[float, ...] = "exponential"
-    ridge: float | str = LEAVE_ONE_OUT
-    test_samples: int = 2**12
-
-    def __post_init__(self) -> None:
-        kernel_function(self.kernel)
-        check_ridge("ridge", self.ridge)
-        check_test_samples(self.test_samples)
+    kernel: Kernel | str | tuple[float, ...] = field(default="exponential", metadata=option(_KERNEL, "the kernel"))
+    ridge: float | str = field(default=LEAVE_ONE_OUT, metadata=option(RIDGE, "lambda of the ridge regression"))
+    test_samples: int = field(default=2**12, metadata=TEST)
 
     @property
     def function(self) -> Kernel:
         """The kernel itself."""
+        from featlab.learners.kernel_functions import kernel_function  # NumPy is loaded with the first kernel
+
         return kernel_function(self.kernel)

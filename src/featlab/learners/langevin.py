@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import inf
 from typing import ClassVar
 
 from featlab.errors import InvalidParameter
-from featlab.learners.checks import finite_number, positive_integer, positive_number
-from featlab.learners.steps import StepLaw, check_step
+from featlab.learners.fields import (
+    COUNT,
+    POSITIVE,
+    SIGNED_STEP,
+    STEP_SIZE,
+    STEPS,
+    Description,
+    option,
+    or_none,
+    within,
+)
+from featlab.learners.protocol import LearnerDescription
+from featlab.learners.steps import StepLaw
+from featlab.targets.inputs import Hypercube
 
 _TEMPERATURE = StepLaw(0.1, 1)
+_RATE = within(0, inf, "lambda1 >= 0; 0 is no decay at all", closed=True)
 
 
 @dataclass(frozen=True)
-class MeanFieldTanh:
+class MeanFieldTanh(Description):
     """f = (1/N) sum_i h(X_i), every neuron X = (w, b, c) in R^(d+2) with the bounded output
     h = R [tanh(<w, x> + b) + 2 tanh(c)] / 3 (Suzuki et al. 2023, NeurIPS); all of X is trained. The class is sign f.
 
@@ -23,18 +37,15 @@ class MeanFieldTanh:
         start_deviation: every entry of X starts as N(0, start_deviation^2).
     """
 
-    width: int = 256
-    output_scale: float = 15.0
-    start_deviation: float = 1.0
+    certain: ClassVar[bool] = True  # no prediction is made from its start
 
-    def __post_init__(self) -> None:
-        positive_integer("width", self.width)
-        positive_number("output_scale", self.output_scale)
-        positive_number("start_deviation", self.start_deviation)
+    width: int = field(default=256, metadata=option(COUNT, "number of neurons"))
+    output_scale: float = field(default=15.0, metadata=option(POSITIVE, "R, the bound of a neuron's output"))
+    start_deviation: float = field(default=1.0, metadata=option(POSITIVE, "deviation of every entry at the start"))
 
 
 @dataclass(frozen=True)
-class LangevinDynamics:
+class LangevinDynamics(LearnerDescription):
     """Mean-field Langevin dynamics on one batch of n samples (Suzuki et al. 2023; Nitanda, Oko, Suzuki, Wu 2024),
     noisy gradient descent of L(mu) + lambda KL(mu, nu) over the law mu of a neuron, with the logistic loss
     L = mean log(1 + exp(-y f)) of labels +-1 and the prior nu = N(0, I / (2 lambda1)):
@@ -54,22 +65,23 @@ class LangevinDynamics:
 
     clock: ClassVar[str] = "iterations"
     student_kind: ClassVar[type] = MeanFieldTanh
+    equivariant: ClassVar[bool] = True
+    simulator: ClassVar[str] = "featlab.simulation.langevin:SIMULATOR"
 
-    steps: int
-    step_size: float | StepLaw = 0.2
-    temperature: float | StepLaw = _TEMPERATURE
-    prior_rate: float = 0.1
-    halve_every: int | None = None
-    test_samples: int = 4096
+    steps: int = field(metadata=STEPS)
+    step_size: float | StepLaw = field(default=0.2, metadata=STEP_SIZE)
+    temperature: float | StepLaw = field(default=_TEMPERATURE, metadata=option(SIGNED_STEP, "lambda, number or law"))
+    prior_rate: float = field(default=0.1, metadata=option(_RATE, "lambda1 of the prior exp(-lambda1 |X|^2)"))
+    halve_every: int | None = field(default=None, metadata=option(or_none(COUNT), "steps after which lambda is halved"))
+    test_samples: int = field(default=4096, metadata=option(COUNT, "fresh samples for accuracy and loss"))
 
-    def __post_init__(self) -> None:
-        positive_integer("steps", self.steps)
-        check_step("step_size", self.step_size)
+    @property
+    def inputs(self) -> tuple[type, ...]:
+        """Signs: the loss is logistic, labels are parities."""
+        return (Hypercube,)
+
+    def check_together(self) -> None:
+        """No negative temperature."""
         scale = self.temperature.scale if isinstance(self.temperature, StepLaw) else self.temperature
-        if finite_number("temperature", scale) < 0:
+        if scale < 0:
             raise InvalidParameter("temperature", self.temperature, "lambda >= 0, as a number or StepLaw(scale, power)")
-        if finite_number("prior_rate", self.prior_rate) < 0:
-            raise InvalidParameter("prior_rate", self.prior_rate, "lambda1 >= 0; 0 is no decay at all")
-        if self.halve_every is not None:
-            positive_integer("halve_every", self.halve_every)
-        positive_integer("test_samples", self.test_samples)

@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from numbers import Real
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
 
 from featlab.errors import InvalidParameter
-from featlab.gaussian.activations import Activation, activation
-from featlab.learners.checks import finite_number, one_of, positive_integer, positive_number
-from featlab.learners.readout import LEAVE_ONE_OUT, check_ridge, check_test_samples
+from featlab.learners.fields import (
+    ACTIVATION,
+    BIASES,
+    COUNT,
+    FIT_SAMPLES,
+    FLAG,
+    LEAVE_ONE_OUT,
+    POSITIVE,
+    RIDGE,
+    STEP_SIZE,
+    STEPS,
+    STEPS_PER_BATCH,
+    TEST,
+    Description,
+    choice,
+    option,
+    or_none,
+)
+from featlab.learners.protocol import LearnerDescription
 from featlab.learners.reuse import ReusedBatch
-from featlab.learners.steps import StepLaw, check_step
-from featlab.learners.students import BIASES, TwoLayer
+from featlab.learners.steps import StepLaw
+from featlab.learners.students import TwoLayer
+
+if TYPE_CHECKING:
+    from featlab.gaussian.activations import Activation
 
 TRAINED = ("none", "first", "second", "both")
 THREE_LAYER_STARTS = ("sphere", "aligned")
 
 
 @dataclass(frozen=True)
-class ThreeLayer:
+class ThreeLayer(Description):
     """f(x) = (1/p2) sum_j a_j s2(<v_j, z(x)> + c_j) with z_i(x) = s1(<w_i, x> + b_i) / sqrt(p1).
 
     The rows w_i of the first layer start with norm 1; the second layer starts at V = 0; the last one is paired,
@@ -36,35 +54,26 @@ class ThreeLayer:
             after a training of the first layer on any number of samples.
     """
 
-    width: int = 64
-    second_width: int = 64
-    activation: str | Activation = "relu"
-    second_activation: str | Activation = "relu"
-    biases: float | str = 0.0
-    bias_scale: float = 1.0
-    second_biases: float | str = "gaussian"
-    second_bias_scale: float = 1.0
-    start: str = "sphere"
+    certain: ClassVar[bool] = True  # no prediction is made from its start
 
-    def __post_init__(self) -> None:
-        positive_integer("width", self.width)
-        if positive_integer("second_width", self.second_width) % 2:
+    width: int = field(default=64, metadata=option(COUNT, "number of neurons"))
+    second_width: int = field(default=64, metadata=option(COUNT, "neurons of the second layer, an even number"))
+    activation: str | Activation = field(default="relu", metadata=option(ACTIVATION, "relu, tanh, erf, He3, .."))
+    second_activation: str | Activation = field(default="relu", metadata=option(ACTIVATION, "that of the second layer"))
+    biases: float | str = field(default=0.0, metadata=option(BIASES, "biases, never trained"))
+    bias_scale: float = field(default=1.0, metadata=option(POSITIVE, "factor of random biases"))
+    second_biases: float | str = field(default="gaussian", metadata=option(BIASES, "biases of the second layer"))
+    second_bias_scale: float = field(default=1.0, metadata=option(POSITIVE, "factor of these"))
+    start: str = field(default="sphere", metadata=option(choice(*THREE_LAYER_STARTS), "where rows start"))
+
+    def check_together(self) -> None:
+        """The second layer is paired."""
+        if self.second_width % 2:
             raise InvalidParameter("second_width", self.second_width, "an even number of neurons, paired at the start")
-        activation(self.activation)
-        activation(self.second_activation)
-        for name in ("biases", "second_biases"):
-            value = getattr(self, name)
-            if isinstance(value, Real):
-                finite_number(name, value)
-            else:
-                one_of(name, value, BIASES)
-        positive_number("bias_scale", self.bias_scale)
-        positive_number("second_bias_scale", self.second_bias_scale)
-        one_of("start", self.start, THREE_LAYER_STARTS)
 
 
 @dataclass(frozen=True)
-class Layerwise:
+class Layerwise(LearnerDescription):
     """The layers of a `ThreeLayer` trained one after the other (Dandi, Pesce, Zdeborova, Krzakala 2025,
     arXiv:2502.13961), each on its own samples.
 
@@ -98,40 +107,24 @@ class Layerwise:
     """
 
     student_kind: ClassVar[type] = ThreeLayer
+    equivariant: ClassVar[bool] = True
+    simulator: ClassVar[str] = "featlab.simulation.layerwise:SIMULATOR"
 
-    trained: str = "both"
-    steps: int = 4
-    step_size: float | StepLaw = 50.0
-    steps_per_batch: int | None = 1
-    first_activation: str | Activation | None = "He2"
-    second_steps: int = 1
-    second_step: float = 1.0
-    second_ridge: float | str = LEAVE_ONE_OUT
-    preconditioned: bool = True
-    second_samples: int | None = None
-    readout_samples: int | None = None
-    readout_ridge: float | str = LEAVE_ONE_OUT
-    test_samples: int = 2**14
-
-    def __post_init__(self) -> None:
-        one_of("trained", self.trained, TRAINED)
-        positive_integer("steps", self.steps)
-        check_step("step_size", self.step_size)
-        if self.steps_per_batch is not None:
-            positive_integer("steps_per_batch", self.steps_per_batch)
-        if self.first_activation is not None:
-            activation(self.first_activation)
-        positive_integer("second_steps", self.second_steps)
-        positive_number("second_step", self.second_step)
-        for name in ("second_ridge", "readout_ridge"):
-            check_ridge(name, getattr(self, name))
-        if not isinstance(self.preconditioned, bool):
-            raise InvalidParameter("preconditioned", self.preconditioned, "True or False")
-        for name in ("second_samples", "readout_samples"):
-            value = getattr(self, name)
-            if value is not None and positive_integer(name, value) < 2:
-                raise InvalidParameter(name, value, "at least 2, so that one can be left out")
-        check_test_samples(self.test_samples)
+    trained: str = field(default="both", metadata=option(choice(*TRAINED), "which layers are trained before the last"))
+    steps: int = field(default=4, metadata=STEPS)
+    step_size: float | StepLaw = field(default=50.0, metadata=STEP_SIZE)
+    steps_per_batch: int | None = field(default=1, metadata=STEPS_PER_BATCH)
+    first_activation: str | Activation | None = field(
+        default="He2", metadata=option(or_none(ACTIVATION), "activation while the first layer is trained")
+    )
+    second_steps: int = field(default=1, metadata=option(COUNT, "steps of the second layer"))
+    second_step: float = field(default=1.0, metadata=option(POSITIVE, "step of the second layer"))
+    second_ridge: float | str = field(default=LEAVE_ONE_OUT, metadata=option(RIDGE, "lambda2 of its preconditioner"))
+    preconditioned: bool = field(default=True, metadata=option(FLAG, "whether its steps are preconditioned"))
+    second_samples: int | None = field(default=None, metadata=option(or_none(FIT_SAMPLES), "samples for layer two"))
+    readout_samples: int | None = field(default=None, metadata=option(or_none(FIT_SAMPLES), "samples for the last"))
+    readout_ridge: float | str = field(default=LEAVE_ONE_OUT, metadata=option(RIDGE, "lambda of the last layer's fit"))
+    test_samples: int = field(default=2**14, metadata=TEST)
 
     @property
     def clock(self) -> str:

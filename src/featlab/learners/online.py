@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
-from featlab.learners.checks import one_of, positive_integer
-from featlab.learners.steps import CONSTRAINTS, LOSSES, StepLaw, check_step
+from featlab.learners.fields import BATCH, CONSTRAINT, LOSS, SIGNED_STEP, STEP_SIZE, option
+from featlab.learners.protocol import LearnerDescription
+from featlab.learners.steps import StepLaw
 from featlab.learners.students import TwoLayer
 
 
 @dataclass(frozen=True)
-class OnlineSgd:
+class OnlineSgd(LearnerDescription):
     """One-pass stochastic gradient descent: w_i <- w_i - gamma p (d/d w_i) mean over the batch of the loss.
 
     Attributes:
@@ -24,21 +25,17 @@ class OnlineSgd:
 
     clock: ClassVar[str] = "one-pass"
     student_kind: ClassVar[type] = TwoLayer
+    equivariant: ClassVar[bool] = True
+    simulator: ClassVar[str] = "featlab.simulation.online:SIMULATOR"
 
-    step_size: float | StepLaw
-    batch: int = 1
-    loss: str = "squared"
-    constraint: str = "none"
-
-    def __post_init__(self) -> None:
-        check_step("step_size", self.step_size)
-        positive_integer("batch", self.batch)
-        one_of("loss", self.loss, LOSSES)
-        one_of("constraint", self.constraint, CONSTRAINTS)
+    step_size: float | StepLaw = field(metadata=STEP_SIZE)
+    batch: int = field(default=1, metadata=BATCH)
+    loss: str = field(default="squared", metadata=LOSS)
+    constraint: str = field(default="none", metadata=CONSTRAINT)
 
 
 @dataclass(frozen=True)
-class Extragradient:
+class Extragradient(LearnerDescription):
     """Extragradient: the gradient of each sample is taken after an inner step on that same sample
     (Arnaboldi et al. 2024, arXiv:2405.15459): W <- W - gamma grad L(x, y; W - rho grad L(x, y; W)).
 
@@ -50,16 +47,11 @@ class Extragradient:
 
     clock: ClassVar[str] = "one-pass"
     student_kind: ClassVar[type] = TwoLayer
+    equivariant: ClassVar[bool] = True
+    simulator: ClassVar[str] = "featlab.simulation.extragradient:SIMULATOR"
 
-    step_size: float | StepLaw
-    inner_step: float | StepLaw
-    batch: int = 1
-    loss: str = "squared"
-    constraint: str = "none"
-
-    def __post_init__(self) -> None:
-        check_step("step_size", self.step_size)
-        check_step("inner_step", self.inner_step, signed=True)
-        positive_integer("batch", self.batch)
-        one_of("loss", self.loss, LOSSES)
-        one_of("constraint", self.constraint, CONSTRAINTS)
+    step_size: float | StepLaw = field(metadata=STEP_SIZE)
+    inner_step: float | StepLaw = field(metadata=option(SIGNED_STEP, "inner step on the same sample; below 0, SAM"))
+    batch: int = field(default=1, metadata=BATCH)
+    loss: str = field(default="squared", metadata=LOSS)
+    constraint: str = field(default="none", metadata=CONSTRAINT)

@@ -5,46 +5,26 @@ A description only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from numbers import Real
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from featlab.errors import InvalidParameter
-from featlab.learners.checks import finite_number, one_of, positive_integer, positive_number
-from featlab.learners.flows import NormalisedFlow, SphericalFlow
-from featlab.learners.giant import GiantSteps
-from featlab.learners.online import Extragradient, OnlineSgd
-from featlab.learners.reuse import ReusedBatch
-from featlab.learners.students import BIASES, TwoLayer
+from featlab.learners.checks import positive_integer
+from featlab.learners.fields import BIASES, COUNT, LEAVE_ONE_OUT, POSITIVE, RIDGE, TEST, choice, option, or_none
+from featlab.learners.protocol import GAUSSIAN, Learner, LearnerDescription, check_contract
+from featlab.learners.students import TwoLayer
 
-LEAVE_ONE_OUT = "leave-one-out"
+if TYPE_CHECKING:
+    from featlab.targets import Target
+
 DATA = ("fresh", "same")
 
 # The ridges that leave-one-out chooses among, in units of the mean squared norm of a sample's features.
 LEAVE_ONE_OUT_GRID = tuple(10.0 ** (k / 2) for k in range(-18, 5))
 
 
-def check_ridge(name: str, ridge: object) -> None:
-    """Refuse what is neither a number above zero nor "leave-one-out"."""
-    if isinstance(ridge, str):
-        one_of(name, ridge, (LEAVE_ONE_OUT,))
-    else:
-        positive_number(name, ridge)
-
-
-def check_test_samples(count: object) -> None:
-    """Refuse fewer than two test samples."""
-    if positive_integer("test_samples", count) < 2:
-        raise InvalidParameter("test_samples", count, "at least 2, to know the error of the risk")
-
-
-First = OnlineSgd | Extragradient | GiantSteps | ReusedBatch | SphericalFlow | NormalisedFlow
-# Those that keep the batch that they have seen.
-_KEEPERS = (ReusedBatch, SphericalFlow, NormalisedFlow)
-
-
 @dataclass(frozen=True)
-class Readout:
+class Readout(LearnerDescription):
     """The first layer is trained by `first`; at every time looked at, the second layer is fitted by ridge regression
     to n samples, and the risk is that of the fitted network. The first layer never sees the fitted second one.
 
@@ -66,37 +46,53 @@ class Readout:
     """
 
     student_kind: ClassVar[type] = TwoLayer
+    fits_readout: ClassVar[bool] = True
+    simulator: ClassVar[str] = "featlab.simulation.readout:SIMULATOR"
 
-    first: First | None
-    samples: int | None = None
-    ridge: float | str = LEAVE_ONE_OUT
-    data: str = "fresh"
-    biases: float | str | None = None
-    bias_scale: float = 1.0
-    test_samples: int = 2**14
+    first: Learner | None
+    samples: int | None = field(default=None, metadata=option(or_none(COUNT), "fresh samples that it is fitted to"))
+    ridge: float | str = field(default=LEAVE_ONE_OUT, metadata=option(RIDGE, "lambda of the ridge regression"))
+    data: str = field(default="fresh", metadata=option(choice(*DATA), "which samples it is fitted to"))
+    biases: float | str | None = field(default=None, metadata=option(or_none(BIASES), "new biases for the fit"))
+    bias_scale: float = field(default=1.0, metadata=option(POSITIVE, "factor of these"))
+    test_samples: int = field(default=2**14, metadata=TEST)
 
-    def __post_init__(self) -> None:
-        if self.first is not None and not isinstance(self.first, First):
-            expected = "OnlineSgd, Extragradient, GiantSteps, ReusedBatch, a flow, or None for random features"
-            raise InvalidParameter("first", self.first, expected)
-        one_of("data", self.data, DATA)
+    def check_together(self) -> None:
+        """A first learner that trains a two-layer student, and samples to fit to."""
+        if self.first is not None:
+            check_contract(self.first)
+            if self.first.student_kind is not TwoLayer or getattr(self.first, "fits_readout", False):
+                expected = "a learner that trains the first layer of a TwoLayer, or None for random features"
+                raise InvalidParameter("first", self.first, expected)
         self._check_samples()
-        check_ridge("ridge", self.ridge)
-        if isinstance(self.biases, Real):
-            finite_number("biases", self.biases)
-        elif self.biases is not None:
-            one_of("biases", self.biases, BIASES)
-        positive_number("bias_scale", self.bias_scale)
-        check_test_samples(self.test_samples)
 
     @property
     def clock(self) -> str:
         """That of the first layer's learner; an untrained one has none."""
         return "once" if self.first is None else self.first.clock
 
+    @property
+    def inputs(self) -> tuple[type, ...]:
+        """Those of the first layer's learner."""
+        return GAUSSIAN if self.first is None else self.first.inputs
+
+    @property
+    def paced_by(self) -> Learner:
+        """Whose steps pass, or batches: the first layer's learner."""
+        return self if self.first is None else self.first
+
+    @property
+    def equivariant(self) -> bool:
+        """Ridge regression on features is; the first layer's learner decides."""
+        return self.first is None or self.first.equivariant
+
+    def needs_start(self, student: Any, target: Target) -> tuple[str, ...]:
+        """Nothing: a wide student is predicted by the laws of its start."""
+        return ()
+
     def _check_samples(self) -> None:
         if self.data == "same":
-            if not isinstance(self.first, _KEEPERS):
+            if not getattr(self.first, "keeps_batch", False):
                 expected = "'fresh'; or a first learner that keeps its batch: a ReusedBatch or a flow"
                 raise InvalidParameter("data", self.data, expected)
             if self.samples is not None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
-from featlab.learners.checks import one_of, positive_integer
-from featlab.learners.steps import CONSTRAINTS, LOSSES, StepLaw, check_step
+from featlab.learners.fields import CONSTRAINT, LOSS, STEP_SIZE, STEPS, STEPS_PER_BATCH
+from featlab.learners.protocol import LearnerDescription
+from featlab.learners.steps import StepLaw
 from featlab.learners.students import TwoLayer
 
 
 @dataclass(frozen=True)
-class ReusedBatch:
+class ReusedBatch(LearnerDescription):
     """T full-batch gradient steps on one batch of n samples (Dandi et al. 2024, arXiv:2402.03220).
 
     Attributes:
@@ -23,20 +24,15 @@ class ReusedBatch:
 
     clock: ClassVar[str] = "steps"
     student_kind: ClassVar[type] = TwoLayer
+    keeps_batch: ClassVar[bool] = True
+    equivariant: ClassVar[bool] = True
+    simulator: ClassVar[str] = "featlab.simulation.reuse:SIMULATOR"
 
-    steps: int
-    step_size: float | StepLaw
-    steps_per_batch: int | None = None
-    loss: str = "squared"
-    constraint: str = "none"
-
-    def __post_init__(self) -> None:
-        positive_integer("steps", self.steps)
-        check_step("step_size", self.step_size)
-        if self.steps_per_batch is not None:
-            positive_integer("steps_per_batch", self.steps_per_batch)
-        one_of("loss", self.loss, LOSSES)
-        one_of("constraint", self.constraint, CONSTRAINTS)
+    steps: int = field(metadata=STEPS)
+    step_size: float | StepLaw = field(metadata=STEP_SIZE)
+    steps_per_batch: int | None = field(default=None, metadata=STEPS_PER_BATCH)
+    loss: str = field(default="squared", metadata=LOSS)
+    constraint: str = field(default="none", metadata=CONSTRAINT)
 
     @property
     def uses(self) -> int:

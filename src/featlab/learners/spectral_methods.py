@@ -8,21 +8,34 @@ the directions, and no risk is measured.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
-from featlab.errors import InvalidParameter
-from featlab.learners.checks import finite_number, positive_integer, positive_number
+from featlab.learners.fields import COUNT, DAMPING, POSITIVE, at_least, option
+from featlab.learners.protocol import LearnerDescription
+
+SLICES = at_least(2, "at least 2: one slice is the whole sample")
+_SLICES = option(SLICES, "parts of equal size that labels are cut into")
+_ITERATIONS = option(COUNT, "iterations at most")
+_TOLERANCE = option(POSITIVE, "relative change at which it stops")
 
 
-def check_slices(slices: object) -> None:
-    """Refuse a number of slices that separates nothing."""
-    if positive_integer("slices", slices) < 2:
-        raise InvalidParameter("slices", slices, "at least 2: one slice is the whole sample")
+class _Iterated(LearnerDescription):
+    """An estimator that iterates on one batch."""
+
+    clock: ClassVar[str] = "iterations"
+    student_kind: ClassVar[None] = None
+    equivariant: ClassVar[bool] = True
+    iterations: int
+
+    @property
+    def steps(self) -> int:
+        """The number of iterations, by the name it has in learners of a few steps."""
+        return self.iterations
 
 
 @dataclass(frozen=True)
-class SlicedInverseRegression:
+class SlicedInverseRegression(LearnerDescription):
     """SIR (Li 1991): the leading eigenvectors of sum_s p_s m_s m_s^T, with m_s the mean of x over the samples whose
     label is in slice s, a share p_s of all. It is blind to directions along which E[x | y] = 0, as those of even links.
 
@@ -33,15 +46,14 @@ class SlicedInverseRegression:
 
     clock: ClassVar[str] = "once"
     student_kind: ClassVar[None] = None
+    equivariant: ClassVar[bool] = True
+    simulator: ClassVar[str] = "featlab.simulation.inverse_regression:SIMULATOR"
 
-    slices: int = 10
-
-    def __post_init__(self) -> None:
-        check_slices(self.slices)
+    slices: int = field(default=10, metadata=_SLICES)
 
 
 @dataclass(frozen=True)
-class SlicedAverageVariance:
+class SlicedAverageVariance(_Iterated):
     """SAVE (Cook, Weisberg 1991): the leading eigenvectors of sum_s p_s (I - C_s)^2, with C_s the covariance of x over
     the samples whose label is in slice s, by block Lanczos iteration.
 
@@ -51,26 +63,15 @@ class SlicedAverageVariance:
         tolerance: it stops when |M v - theta v| < tolerance |theta|, over the leading pairs together.
     """
 
-    clock: ClassVar[str] = "iterations"
-    student_kind: ClassVar[None] = None
+    simulator: ClassVar[str] = "featlab.simulation.average_variance:SIMULATOR"
 
-    slices: int = 10
-    iterations: int = 30
-    tolerance: float = 1e-4
-
-    def __post_init__(self) -> None:
-        check_slices(self.slices)
-        positive_integer("iterations", self.iterations)
-        positive_number("tolerance", self.tolerance)
-
-    @property
-    def steps(self) -> int:
-        """The number of iterations, by the name it has in learners of a few steps."""
-        return self.iterations
+    slices: int = field(default=10, metadata=_SLICES)
+    iterations: int = field(default=30, metadata=_ITERATIONS)
+    tolerance: float = field(default=1e-4, metadata=_TOLERANCE)
 
 
 @dataclass(frozen=True)
-class PrincipalHessian:
+class PrincipalHessian(_Iterated):
     """PHD (Li 1992, from residuals): the eigenvectors of mean(r x x^T) with the eigenvalues largest in size, where
     r = y - mean(y) - <b, x> and b = mean((y - mean(y)) x), by block Lanczos iteration. Its limit is E[grad^2 f], on
     the target's directions; it is blind to odd links, whose second Hermite coefficients vanish.
@@ -79,24 +80,14 @@ class PrincipalHessian:
         iterations, tolerance: as in `SlicedAverageVariance`; an iteration reads the batch once.
     """
 
-    clock: ClassVar[str] = "iterations"
-    student_kind: ClassVar[None] = None
+    simulator: ClassVar[str] = "featlab.simulation.principal_hessian:SIMULATOR"
 
-    iterations: int = 30
-    tolerance: float = 1e-4
-
-    def __post_init__(self) -> None:
-        positive_integer("iterations", self.iterations)
-        positive_number("tolerance", self.tolerance)
-
-    @property
-    def steps(self) -> int:
-        """The number of iterations, by the name it has in learners of a few steps."""
-        return self.iterations
+    iterations: int = field(default=30, metadata=_ITERATIONS)
+    tolerance: float = field(default=1e-4, metadata=_TOLERANCE)
 
 
 @dataclass(frozen=True)
-class SpectralEstimator:
+class SpectralEstimator(_Iterated):
     """The optimal spectral method for multi-index models (Defilippis et al. 2025, arXiv:2502.02545): the leading
     eigenvector, in R^(n x r), of omega -> (X X^T / d - I) G omega with G(y) = E[z z^T - I | y], by damped power
     iteration; the estimate is the span of (1/d) (G omega)^T X, r rows.
@@ -115,20 +106,8 @@ class SpectralEstimator:
             may: an eigenvalue well above sqrt(alpha / alpha_c) says that something was found, not that it stopped.
     """
 
-    clock: ClassVar[str] = "iterations"
-    student_kind: ClassVar[None] = None
+    simulator: ClassVar[str] = "featlab.simulation.spectral_estimator:SIMULATOR"
 
-    iterations: int = 60
-    damping: float = 0.35
-    tolerance: float = 1e-3
-
-    def __post_init__(self) -> None:
-        positive_integer("iterations", self.iterations)
-        if not 0 <= finite_number("damping", self.damping) < 1:
-            raise InvalidParameter("damping", self.damping, "from 0 to below 1, the weight of the old vector")
-        positive_number("tolerance", self.tolerance)
-
-    @property
-    def steps(self) -> int:
-        """The number of iterations, by the name it has in learners of a few steps."""
-        return self.iterations
+    iterations: int = field(default=60, metadata=_ITERATIONS)
+    damping: float = field(default=0.35, metadata=option(DAMPING, "weight of the old vector"))
+    tolerance: float = field(default=1e-3, metadata=_TOLERANCE)

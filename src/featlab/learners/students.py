@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from numbers import Real
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from featlab.errors import InvalidParameter
-from featlab.gaussian.activations import Activation, activation
-from featlab.learners.checks import finite_number, one_of, positive_integer, positive_number
+from featlab.learners.fields import (
+    ACTIVATION,
+    BIASES,
+    COUNT,
+    FLAG,
+    NUMBER,
+    POSITIVE,
+    ROWS,
+    Description,
+    choice,
+    option,
+)
 
+if TYPE_CHECKING:
+    from featlab.gaussian.activations import Activation
+
+CERTAIN_LAYERS = ("ones", "alternating")
 SECOND_LAYERS = ("ones", "alternating", "signs", "gaussian")
-BIASES = ("gaussian", "uniform")
 STARTS = ("sphere", "gaussian", "orthogonal", "planted")
 
 
 @dataclass(frozen=True)
-class TwoLayer:
+class TwoLayer(Description):
     """f(x) = (1/p) sum_i a_i sigma(<w_i, x> + b_i), of which the first layer W is trained.
 
     Attributes:
@@ -34,32 +47,30 @@ class TwoLayer:
             directions, M_ik = norm * planted[i][k].
     """
 
-    width: int = 1
-    activation: str | Activation = "relu"
-    second_layer: str = "ones"
-    second_scale: float = 1.0
-    paired: bool = False
-    biases: float | str = 0.0
-    bias_scale: float = 1.0
-    start: str = "sphere"
-    norm: float = 1.0
-    planted: tuple[tuple[float, ...], ...] = ()
+    width: int = field(default=1, metadata=option(COUNT, "number of neurons"))
+    activation: str | Activation = field(default="relu", metadata=option(ACTIVATION, "relu, tanh, erf, He3, .."))
+    second_layer: str = field(default="ones", metadata=option(choice(*SECOND_LAYERS), "second layer, never trained"))
+    second_scale: float = field(default=1.0, metadata=option(NUMBER, "factor of the second layer"))
+    paired: bool = field(default=False, metadata=option(FLAG, "mirror-image neurons, so that f = 0 at first"))
+    biases: float | str = field(default=0.0, metadata=option(BIASES, "biases, never trained"))
+    bias_scale: float = field(default=1.0, metadata=option(POSITIVE, "factor of random biases"))
+    start: str = field(default="sphere", metadata=option(choice(*STARTS), "where rows start"))
+    norm: float = field(default=1.0, metadata=option(POSITIVE, "norm of a row at the start"))
+    planted: tuple[tuple[float, ...], ...] = field(
+        default=(), metadata=option(ROWS, "planted cosines: neurons by ';', directions by ','")
+    )
 
-    def __post_init__(self) -> None:
-        positive_integer("width", self.width)
-        activation(self.activation)
-        one_of("second_layer", self.second_layer, SECOND_LAYERS)
-        finite_number("second_scale", self.second_scale)
+    def check_together(self) -> None:
+        """Pairs need an even width, planted cosines a planted start."""
         if self.paired and self.width % 2:
             raise InvalidParameter("width", self.width, "an even number of neurons for a paired start")
-        if isinstance(self.biases, Real):
-            finite_number("biases", self.biases)
-        else:
-            one_of("biases", self.biases, BIASES)
-        positive_number("bias_scale", self.bias_scale)
-        one_of("start", self.start, STARTS)
-        positive_number("norm", self.norm)
         self._check_planted()
+
+    @property
+    def certain(self) -> bool:
+        """Whether nothing of order one of its start is left to chance: weights, second layer and biases."""
+        placed = self.start in ("orthogonal", "planted")
+        return placed and self.second_layer in CERTAIN_LAYERS and not isinstance(self.biases, str)
 
     @property
     def distinct(self) -> int:
@@ -77,13 +88,10 @@ class TwoLayer:
             if self.planted:
                 raise InvalidParameter("planted", self.planted, "none, unless start='planted'")
             return
-        if not isinstance(self.planted, tuple) or not all(isinstance(row, tuple) for row in self.planted):
-            raise InvalidParameter("planted", self.planted, "a tuple of tuples of cosines, such as ((0.3, 0.1),)")
         if len(self.planted) != self.distinct:
             expected = f"{self.distinct} rows of cosines, one for each neuron drawn at the start"
             raise InvalidParameter("planted", self.planted, expected)
         for row in self.planted:
-            if sum(finite_number("planted", cosine) ** 2 for cosine in row) > 1 + 1e-12:
-                raise InvalidParameter(
-                    "planted", self.planted, "cosines with a sum of squares of at most 1 in each row"
-                )
+            if sum(cosine**2 for cosine in row) > 1 + 1e-12:
+                expected = "cosines with a sum of squares of at most 1 in each row"
+                raise InvalidParameter("planted", self.planted, expected)

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from featlab.errors import InvalidParameter
-from featlab.learners.checks import finite_number, one_of, positive_integer, positive_number
-from featlab.learners.readout import LEAVE_ONE_OUT, check_ridge
+from featlab.learners.fields import (
+    COUNT,
+    FIT_SAMPLES,
+    FLAG,
+    LEAVE_ONE_OUT,
+    NUMBER,
+    POSITIVE,
+    RIDGE,
+    Description,
+    choice,
+    option,
+    or_none,
+)
+from featlab.learners.protocol import LearnerDescription
+from featlab.results import TIED_START
+
+if TYPE_CHECKING:
+    from featlab.targets import Target
 
 TIED_STARTS = ("sphere", "guided")
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class TiedNetwork:
+class TiedNetwork(Description):
     """f(x) = (1/sqrt N) sum_i c_i relu(eps_i <theta, x> - b_i): N neurons that share one unit direction theta
     (Bietti, Bruna, Sanford, Song 2022, arXiv:2210.15651). theta and c are trained; biases and signs are frozen.
 
@@ -28,21 +44,16 @@ class TiedNetwork:
             the runs that start on the wrong side.
     """
 
-    width: int = 100
-    bias_scale: float = 1.5
-    signs: bool = True
-    start: str = "sphere"
+    certain: ClassVar[bool] = False
 
-    def __post_init__(self) -> None:
-        positive_integer("width", self.width)
-        positive_number("bias_scale", self.bias_scale)
-        if not isinstance(self.signs, bool):
-            raise InvalidParameter("signs", self.signs, "True, random signs; or False, none")
-        one_of("start", self.start, TIED_STARTS)
+    width: int = field(default=100, metadata=option(COUNT, "number of neurons"))
+    bias_scale: float = field(default=1.5, metadata=option(POSITIVE, "factor of random biases"))
+    signs: bool = field(default=True, metadata=option(FLAG, "random signs eps_i in front of theta"))
+    start: str = field(default="sphere", metadata=option(choice(*TIED_STARTS), "where rows start"))
 
 
 @dataclass(frozen=True)
-class TiedFlow:
+class TiedFlow(LearnerDescription):
     """Projected gradient flow of a `TiedNetwork` on n samples (Bietti et al. 2022, arXiv:2210.15651):
 
         L(c, theta) = (1/n) sum (y - f(x))^2 + lambda |c|^2,
@@ -71,32 +82,32 @@ class TiedFlow:
 
     clock: ClassVar[str] = "flow"
     student_kind: ClassVar[type] = TiedNetwork
+    equivariant: ClassVar[bool] = True
+    simulator: ClassVar[str] = "featlab.simulation.tied:SIMULATOR"
 
-    time: float = 200.0
-    frozen_time: float = 40.0
-    penalty: float = 0.01
-    restarts: int = 8
-    interval: float = 5.0
-    tolerance: float = 0.01
-    max_steps: int = 4000
-    step_size: float | None = None
-    direction_speed: float = 1.0
-    tuning_samples: int | None = None
-    tuning_ridge: float | str = LEAVE_ONE_OUT
-    tuning_width: int | None = None
+    time: float = field(default=200.0, metadata=option(POSITIVE, "when the flow ends"))
+    frozen_time: float = field(default=40.0, metadata=option(NUMBER, "up to when only theta moves"))
+    penalty: float = field(default=0.01, metadata=option(POSITIVE, "lambda of the penalty on c"))
+    restarts: int = field(default=8, metadata=option(COUNT, "independent starts"))
+    interval: float = field(default=5.0, metadata=option(POSITIVE, "time between possible looks"))
+    tolerance: float = field(default=0.01, metadata=option(POSITIVE, "error of an adaptive step"))
+    max_steps: int = field(default=4000, metadata=option(COUNT, "adaptive steps at most"))
+    step_size: float | None = field(default=None, metadata=option(or_none(POSITIVE), "gradient descent with this step"))
+    direction_speed: float = field(default=1.0, metadata=option(POSITIVE, "how much faster theta moves"))
+    tuning_samples: int | None = field(default=None, metadata=option(or_none(FIT_SAMPLES), "samples to refit c on"))
+    tuning_ridge: float | str = field(default=LEAVE_ONE_OUT, metadata=option(RIDGE, "lambda of that fit"))
+    tuning_width: int | None = field(default=None, metadata=option(or_none(COUNT), "new neurons for that fit"))
 
-    def __post_init__(self) -> None:
-        for name in ("time", "penalty", "interval", "tolerance", "direction_speed"):
-            positive_number(name, getattr(self, name))
-        if not 0 <= finite_number("frozen_time", self.frozen_time) <= self.time:
+    def check_together(self) -> None:
+        """Times are multiples of each other; tuning has samples."""
+        if not 0 <= self.frozen_time <= self.time:
             raise InvalidParameter("frozen_time", self.frozen_time, f"from 0 to {self.time}, the end of the flow")
-        positive_integer("restarts", self.restarts)
-        positive_integer("max_steps", self.max_steps)
         for name in ("time", "frozen_time"):
             self._check_multiple(name, self.interval, getattr(self, name))
         if self.step_size is not None:
-            self._check_multiple("interval", positive_number("step_size", self.step_size), self.interval)
-        self._check_tuning()
+            self._check_multiple("interval", self.step_size, self.interval)
+        if self.tuning_samples is None and self.tuning_width is not None:
+            raise InvalidParameter("tuning_width", self.tuning_width, "None without tuning_samples")
 
     @property
     def steps(self) -> int:
@@ -124,12 +135,6 @@ class TiedFlow:
         if abs(count - round(count)) > _ROUNDING * max(1.0, count):
             raise InvalidParameter(name, value, f"a multiple of {unit}")
 
-    def _check_tuning(self) -> None:
-        check_ridge("tuning_ridge", self.tuning_ridge)
-        if self.tuning_width is not None:
-            positive_integer("tuning_width", self.tuning_width)
-        if self.tuning_samples is None:
-            if self.tuning_width is not None:
-                raise InvalidParameter("tuning_width", self.tuning_width, "None without tuning_samples")
-        elif positive_integer("tuning_samples", self.tuning_samples) < 2:
-            raise InvalidParameter("tuning_samples", self.tuning_samples, "at least 2, so that one can be left out")
+    def needs_start(self, student: Any, target: Target) -> tuple[str, ...]:
+        """Every start, with its neurons."""
+        return TIED_START

@@ -6,10 +6,12 @@ a study file. A point has target, noise, spike, alignment, dim, samples (of the 
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 from featlab.errors import InvalidParameter
-from featlab.runners.questions import AXES, asked, rows_of
+from featlab.experiments import Experiment
+from featlab.outcome import Outcome
+from featlab.runners.questions import AXES, experiment_of, rows_of
 from featlab.study.description import Point
 from featlab.study.runner import Row, Runner
 
@@ -25,11 +27,11 @@ def run_point(point: Point, key: int) -> list[Row]:
     from featlab.simulation import simulate
     from featlab.theory import one_step_readout
 
-    what = _asked(point)
-    learner = one_step_readout(what["target"], dim=what["dim"], samples=what["samples"], student=what["student"])
-    options = {name: point[name] for name in _OWN if name in point}
-    dataset = simulate(**{**what, "learner": learner}, **options, times=[1], key=key, progress=False)
-    if "interrupted" in dataset["outcome"].values:  # by Ctrl-C, which is meant for the study
+    what = _experiment(point, key)
+    samples = point["samples"]
+    learner = one_step_readout(what.target, dim=what.dim, samples=samples, student=what.student)
+    dataset = simulate(replace(what, learner=learner), progress=False)
+    if Outcome.INTERRUPTED in dataset["outcome"].values:  # by Ctrl-C, which is meant for the study
         raise KeyboardInterrupt
     return rows_of(dataset)
 
@@ -39,15 +41,13 @@ def check(point: Point) -> None:
     for name in _NEEDED:
         if name not in point:
             raise InvalidParameter(name, None, "a value: every point needs it")
-    _asked(point)["target"].at(point["dim"])
+    _experiment(point, 0)
 
 
-def _asked(point: Point) -> dict[str, Any]:
-    """Target, student, dim and samples; the student is the one that the theorem has."""
-    student = {"activation": "relu", "biases": "gaussian"}
-    return asked(
-        {name: value for name, value in point.items() if name not in _OWN} | student | {"learner": "giant-steps"}
-    )
+def _experiment(point: Point, key: int) -> Experiment:
+    """The experiment with the student that the theorem has; its learner is still to be told the size of its step."""
+    said = {"learner": "giant-steps", "activation": "relu", "biases": "gaussian", "times": [1]}
+    return experiment_of({**point, **said}, key=key)
 
 
 ONE_STEP = Runner(run_point, "one-step-readout", NUMERICS, _PARAMETERS, check, None, ("seed", "time"), AXES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from featlab.runners.questions import AXES, PARAMETERS, asked, check, rows_of
+from featlab.runners.questions import AXES, check, experiment_of, parameters, rows_of
 from featlab.study.description import Point
 from featlab.study.runner import Row, Runner
 
@@ -14,7 +14,7 @@ def run_point(point: Point, key: int) -> list[Row]:
     """Predict a point: one row for each time. A prediction is not random: the key is not used."""
     from featlab.theory import predict
 
-    return rows_of(predict(**asked(point)))
+    return rows_of(predict(experiment_of(point)))
 
 
-PREDICT = Runner(run_point, "predict", NUMERICS, PARAMETERS, check, None, ("time",), AXES)
+PREDICT = Runner(run_point, "predict", NUMERICS, parameters, check, None, ("time",), AXES)

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from featlab.runners.questions import AXES, PARAMETERS, asked, check, rows_of
+from featlab.outcome import Outcome
+from featlab.runners.questions import AXES, check, experiment_of, parameters, rows_of
 from featlab.study.canonical import canonical_text
 from featlab.study.description import Point
 from featlab.study.runner import Row, Runner
 
 # Raised whenever a release changes the numbers of a simulation: stored points then count as not done.
 NUMERICS = "1"
-_OWN = ("seeds", "design", "observe", "dtype", "memory")
-_ALL = PARAMETERS | set(_OWN)
 
 
 def run_point(point: Point, key: int) -> list[Row]:
     """Simulate a point: one row for each seed and time."""
     from featlab.simulation import simulate
 
-    options = {name: point[name] for name in _OWN if name in point}
-    dataset = simulate(**asked(point), **options, key=key, progress=False)
-    if "interrupted" in dataset["outcome"].values:  # by Ctrl-C, which is meant for the study
+    dataset = simulate(experiment_of(point, key=key), progress=False)
+    if Outcome.INTERRUPTED in dataset["outcome"].values:  # by Ctrl-C, which is meant for the study
         raise KeyboardInterrupt
     return rows_of(dataset)
 
 
 def shape(point: Point) -> str:
     """What a simulation is compiled for: everything but the times at which it is looked at."""
-    return canonical_text({name: value for name, value in point.items() if name in _ALL - {"times"}})
+    return canonical_text({name: value for name, value in point.items() if name != "times"})
 
 
-SIMULATE = Runner(run_point, "simulate", NUMERICS, _ALL, check, shape, ("seed", "time"), AXES)
+SIMULATE = Runner(run_point, "simulate", NUMERICS, parameters, check, shape, ("seed", "time"), AXES)

@@ -19,20 +19,23 @@ from jax import Array, lax
 from jax.scipy.linalg import solve_triangular
 
 from featlab.errors import InvalidParameter
+from featlab.learners.amp import BayesAmp
+from featlab.outcome import Outcome
 from featlab.simulation.amp_closed import Denoiser, closed_form
 from featlab.simulation.amp_mixture import CHUNK_NUMBERS, MixtureDenoiser
 from featlab.simulation.amp_table import TabulatedDenoiser
 from featlab.simulation.designs.choose import Demand, Sizes
 from featlab.simulation.linalg import product
 from featlab.simulation.observe import posterior_risk
-from featlab.simulation.problem import Algorithm, Problem, label_noise, labels
+from featlab.simulation.problem import Algorithm, Problem, Simulator, label_noise, labels
 from featlab.simulation.random import named
 from featlab.simulation.spectral import power_iteration
+from featlab.targets import Target
 from featlab.targets.inputs import Isotropic
 
 # What becomes of a run, by the number in its state.
 MOVING, STANDING, UNINFORMED = range(3)
-OUTCOMES = ("not converged", "ok", "uninformed")
+OUTCOMES = (Outcome.NOT_CONVERGED, Outcome.OK, Outcome.UNINFORMED)
 # An estimate whose rows are smaller than this (root mean square) counts as zero: nothing is known.
 ZERO_NORM = 1e-3
 # From this precision on a direction is well known (overlap above 0.9); a curvature is at least this share of a square.
@@ -180,7 +183,7 @@ def bayes_amp(problem: Problem) -> Algorithm:
     )
 
 
-def amp_demand(learner: Any, student: None, target: Any, sizes: Sizes) -> Demand:
+def amp_demand(learner: BayesAmp, student: None, target: Target, sizes: Sizes) -> Demand:
     """A batch read by every iteration, one row of weights for each direction of the target; besides the design a few
     fields, and a chunk of small clouds where they are used."""
     rows, rank = sizes.batch, target.rank
@@ -189,14 +192,14 @@ def amp_demand(learner: Any, student: None, target: Any, sizes: Sizes) -> Demand
     return Demand(sizes.dim, sizes.known, rank, rows, uses=learner.uses, dtype=sizes.dtype, per_seed=besides)
 
 
-def check_amp(learner: Any, student: None, target: Any) -> None:
+def check_amp(learner: BayesAmp, student: None, target: Target) -> None:
     """Refuse inputs that the prior does not know, and a target that has no denoiser."""
     if target.inputs != Isotropic():
         raise InvalidParameter("inputs", target.inputs, "Isotropic() for BayesAmp, whose prior knows no spike")
     closed_form(target) or MixtureDenoiser(target)
 
 
-def denoiser(target: Any, samples: int) -> Denoiser:
+def denoiser(target: Target, samples: int) -> Denoiser:
     """The denoiser of a target: in closed form where one is known, else by a mixture of small clouds, which is put into
     a table if there are many samples."""
     closed = closed_form(target)
@@ -204,3 +207,6 @@ def denoiser(target: Any, samples: int) -> Denoiser:
         return closed
     table = TabulatedDenoiser(MixtureDenoiser(target))
     return table if table.pays(samples) else table.direct
+
+
+SIMULATOR = Simulator(bayes_amp, amp_demand, check_amp)

@@ -12,12 +12,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from featlab.learners.spectral_methods import SlicedAverageVariance
 from featlab.simulation.designs.choose import Demand, Sizes
 from featlab.simulation.lanczos import Operator, lanczos, lanczos_bytes
 from featlab.simulation.linalg import product
-from featlab.simulation.problem import Algorithm, Problem
+from featlab.simulation.problem import Algorithm, Problem, Simulator
 from featlab.simulation.questions import Labelled, backward, forward, isotropic_only
 from featlab.simulation.slices import Slices, check_sliced, slice_means, sliced
+from featlab.targets import Target
 
 
 class Sliced(NamedTuple):
@@ -57,7 +59,7 @@ def average_variance(problem: Problem) -> Algorithm:
     return lanczos(problem, Operator(prepare, apply))
 
 
-def average_variance_demand(learner: Any, student: None, target: Any, sizes: Sizes) -> Demand:
+def average_variance_demand(learner: SlicedAverageVariance, student: None, target: Target, sizes: Sizes) -> Demand:
     """A batch that is read for the means and twice in every iteration, by a row for each slice and direction."""
     check_sliced(learner.slices, sizes.batch)
     width, item = learner.slices * target.rank, np.dtype(sizes.dtype).itemsize
@@ -67,6 +69,9 @@ def average_variance_demand(learner: Any, student: None, target: Any, sizes: Siz
     return Demand(sizes.dim, sizes.known, width, sizes.batch, uses=uses, dtype=sizes.dtype, per_seed=besides)
 
 
-def check_average_variance(learner: Any, student: None, target: Any) -> None:
+def check_average_variance(learner: SlicedAverageVariance, student: None, target: Target) -> None:
     """Refuse other inputs."""
     isotropic_only(learner, target)
+
+
+SIMULATOR = Simulator(average_variance, average_variance_demand, check_average_variance)

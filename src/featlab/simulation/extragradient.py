@@ -9,18 +9,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import Array
 
+from featlab.learners.online import Extragradient
 from featlab.learners.steps import step_at
+from featlab.learners.students import TwoLayer
 from featlab.simulation.designs.choose import Demand, Sizes
 from featlab.simulation.losses import downhill, loss
 from featlab.simulation.networks import Network, moved
 from featlab.simulation.online import Fresh, draw, online_demand
 from featlab.simulation.online import init as online_init
-from featlab.simulation.problem import Algorithm, Problem, labels
+from featlab.simulation.problem import Algorithm, Problem, Simulator, labels
+from featlab.targets import Target
 
 
 class State(NamedTuple):
@@ -61,6 +64,9 @@ def extragradient(problem: Problem) -> Algorithm:
     return Algorithm(partial(init, problem), partial(draw, problem), partial(step, problem), problem.design.block)
 
 
-def extragradient_demand(learner: Any, student: Any, target: Any, sizes: Sizes) -> Demand:
+def extragradient_demand(learner: Extragradient, student: TwoLayer, target: Target, sizes: Sizes) -> Demand:
     """A fresh batch for each step, and the norms of its samples."""
     return replace(online_demand(learner, student, target, sizes), normed=True)
+
+
+SIMULATOR = Simulator(extragradient, extragradient_demand)

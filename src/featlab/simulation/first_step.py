@@ -16,14 +16,17 @@ import jax.numpy as jnp
 from jax import Array
 
 from featlab.errors import InvalidParameter
+from featlab.learners.first_step import PreprocessedStep
 from featlab.learners.steps import step_at
+from featlab.learners.students import TwoLayer
 from featlab.simulation.designs.choose import Demand, Sizes
 from featlab.simulation.networks import Network, draw_biases, start_network
-from featlab.simulation.problem import Algorithm, Problem
+from featlab.simulation.problem import Algorithm, Problem, Simulator
 from featlab.simulation.questions import backward, isotropic_only, labelled_batch, mean_slope
 from featlab.simulation.random import named
 from featlab.simulation.readout import Info as Fitted
 from featlab.simulation.readout import Samples, fresh_samples, kept_samples, readout_bytes, ridge_fit, risk_on
+from featlab.targets import Target
 
 
 class State(NamedTuple):
@@ -101,13 +104,13 @@ def preprocessed_step(problem: Problem) -> Algorithm:
     )
 
 
-def preprocessed_demand(learner: Any, student: Any, target: Any, sizes: Sizes) -> Demand:
+def preprocessed_demand(learner: PreprocessedStep, student: TwoLayer, target: Target, sizes: Sizes) -> Demand:
     """A batch that is pulled back twice and asked for fields twice, by the neurons and beta; the memory of the fit."""
     besides = readout_bytes(learner, student, sizes.dim, sizes.known, sizes.batch, sizes.dtype)
     return Demand(sizes.dim, sizes.known, student.width + 1, sizes.batch, uses=2, dtype=sizes.dtype, besides=besides)
 
 
-def check_preprocessed(learner: Any, student: Any, target: Any) -> None:
+def check_preprocessed(learner: PreprocessedStep, student: TwoLayer, target: Target) -> None:
     """Refuse inputs for which mean(y x) is not the slope, and another target in more directions than were learned."""
     isotropic_only(learner, target)
     other = learner.transfer_target
@@ -142,3 +145,6 @@ def _labels_alone(samples: Samples) -> Samples:
         return fields[:, :-1], outcome
 
     return samples._replace(visit=visit)
+
+
+SIMULATOR = Simulator(preprocessed_step, preprocessed_demand, check_preprocessed)

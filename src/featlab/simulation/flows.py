@@ -23,18 +23,21 @@ from jax import Array, lax
 from jax.scipy.linalg import solve_triangular
 
 from featlab.errors import InvalidParameter
-from featlab.learners.flows import NormalisedFlow
+from featlab.learners.flows import SphericalFlow
+from featlab.learners.students import TwoLayer
+from featlab.outcome import Outcome
 from featlab.simulation.designs.choose import Demand, Sizes
 from featlab.simulation.designs.spiked import SpikedDesign, label_fields, seen_weights, weights_seen_as
 from featlab.simulation.linalg import product
 from featlab.simulation.networks import Network, rescale, start_network
-from featlab.simulation.problem import Algorithm, Problem, label_noise, labels
+from featlab.simulation.problem import Algorithm, Problem, Simulator, label_noise, labels
 from featlab.simulation.random import named
+from featlab.targets import Target
 from featlab.targets.inputs import Isotropic, Spiked
 
 # What becomes of a neuron, and of a run, by the number in its state.
 MOVING, RESTING, STALLED = range(3)
-OUTCOMES = ("not converged", "ok", "stalled")
+OUTCOMES = (Outcome.NOT_CONVERGED, Outcome.OK, Outcome.STALLED)
 # How far a step may shrink from one try to the next.
 SHRINK = (0.1, 0.5)
 
@@ -195,7 +198,7 @@ def spike_overlap(problem: Problem, weights: Array) -> Array:
     return product(weights[:, : problem.design.known], spike[:, None])[:, 0]
 
 
-def flow_demand(learner: Any, student: Any, target: Any, sizes: Sizes) -> Demand:
+def flow_demand(learner: SphericalFlow, student: TwoLayer, target: Target, sizes: Sizes) -> Demand:
     """A batch that every step reads; X itself, n > d and room for d x d where its covariance is inverted."""
     rows, count, item = sizes.batch, learner.rows(student.width), np.dtype(sizes.dtype).itemsize
     per_seed = 8 * rows * count * item
@@ -210,7 +213,7 @@ def flow_demand(learner: Any, student: Any, target: Any, sizes: Sizes) -> Demand
     )
 
 
-def check_flow(learner: Any, student: Any, target: Any) -> None:
+def check_flow(learner: SphericalFlow, student: TwoLayer, target: Target) -> None:
     """Refuse inputs that are not Gaussian, a start whose sign means nothing, and copies that are not alike."""
     if not isinstance(target.inputs, Isotropic | Spiked):
         raise InvalidParameter("inputs", target.inputs, "isotropic or spiked Gaussian ones, for a flow")
@@ -221,19 +224,19 @@ def check_flow(learner: Any, student: Any, target: Any) -> None:
         raise InvalidParameter("common", True, expected)
 
 
-def _whitens(learner: Any) -> bool:
-    return isinstance(learner, NormalisedFlow) and learner.covariance == "empirical"
+def _whitens(learner: SphericalFlow) -> bool:
+    return getattr(learner, "covariance", "known") == "empirical"
 
 
 def _samples(problem: Problem) -> Any:
     """The design whose samples the points are asked of: x, or the z behind it."""
-    normalised = isinstance(problem.learner, NormalisedFlow) and isinstance(problem.design, SpikedDesign)
+    normalised = problem.learner.normalised and isinstance(problem.design, SpikedDesign)
     return problem.design.inner if normalised else problem.design
 
 
 def _points(problem: Problem, root: Array | None, weights: Array) -> Array:
     """v of these weights: w, or S^{1/2} w up to a rotation."""
-    if not isinstance(problem.learner, NormalisedFlow):
+    if not problem.learner.normalised:
         return weights
     rows = seen_weights(problem.design, weights)
     return rows if root is None else product(rows, root)
@@ -241,7 +244,7 @@ def _points(problem: Problem, root: Array | None, weights: Array) -> Array:
 
 def _weights(problem: Problem, root: Array | None, points: Array) -> Array:
     """w of these points, the inverse of `_points`."""
-    if not isinstance(problem.learner, NormalisedFlow):
+    if not problem.learner.normalised:
         return points
     rows = points if root is None else solve_triangular(root, points.T, lower=True, trans=1).T
     return weights_seen_as(problem.design, rows)
@@ -250,7 +253,7 @@ def _weights(problem: Problem, root: Array | None, points: Array) -> Array:
 def _steered(problem: Problem, state: State, tangent: Array) -> Array:
     """The direction of the flow: the gradient on the sphere; without S^{-1}, S times it, on the sphere again."""
     learner = problem.learner
-    if not isinstance(learner, NormalisedFlow) or learner.preconditioned:
+    if not learner.normalised or learner.preconditioned:
         return tangent
     rows = tangent if state.root is None else product(tangent, state.root.T)
     return _off(state.points, _points(problem, state.root, seen_weights(problem.design, rows)))
@@ -291,3 +294,6 @@ def _duals(problem: Problem, neurons: Network, fields: Array, values: Array) -> 
     if problem.learner.loss == "correlation":
         return values[:, None] * slopes
     return (values[:, None] - neurons.second * problem.activation.jax_value(fields + neurons.biases)) * slopes
+
+
+SIMULATOR = Simulator(flow, flow_demand, check_flow)

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import Array
 
+from featlab.learners.giant import GiantSteps
+from featlab.learners.students import TwoLayer
 from featlab.simulation.designs.choose import Demand, Sizes
 from featlab.simulation.losses import downhill
 from featlab.simulation.networks import Network, start_network
-from featlab.simulation.problem import Algorithm, Problem, label_noise, labels
+from featlab.simulation.problem import Algorithm, Problem, Simulator, label_noise, labels
 from featlab.simulation.random import named
+from featlab.targets import Target
 
 
 class State(NamedTuple):
@@ -61,6 +64,9 @@ def giant_steps(problem: Problem) -> Algorithm:
     return Algorithm(partial(init, problem), partial(draw, problem), partial(step, problem), informs=True)
 
 
-def giant_demand(learner: Any, student: Any, target: Any, sizes: Sizes) -> Demand:
+def giant_demand(learner: GiantSteps, student: TwoLayer, target: Target, sizes: Sizes) -> Demand:
     """A fresh batch of all samples for each step."""
     return Demand(sizes.dim, sizes.known, student.width, sizes.batch, dtype=sizes.dtype)
+
+
+SIMULATOR = Simulator(giant_steps, giant_demand)

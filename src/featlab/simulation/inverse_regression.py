@@ -4,18 +4,20 @@ vectors of sqrt(p_s) m_s, (S, d)."""
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from featlab.errors import InvalidParameter
+from featlab.learners.spectral_methods import SlicedInverseRegression
 from featlab.simulation.amp import Estimate
 from featlab.simulation.designs.choose import Demand, Sizes
-from featlab.simulation.problem import Algorithm, Problem
+from featlab.simulation.problem import Algorithm, Problem, Simulator
 from featlab.simulation.questions import isotropic_only, labelled_batch
 from featlab.simulation.slices import check_sliced, slice_means, sliced
+from featlab.targets import Target
 
 
 class State(NamedTuple):
@@ -60,16 +62,19 @@ def inverse_regression(problem: Problem) -> Algorithm:
     )
 
 
-def inverse_regression_demand(learner: Any, student: None, target: Any, sizes: Sizes) -> Demand:
+def inverse_regression_demand(learner: SlicedInverseRegression, student: None, target: Target, sizes: Sizes) -> Demand:
     """One pull-back of all slices; their indicators and the labels besides."""
     check_sliced(learner.slices, sizes.batch)
     besides = 4 * sizes.batch * learner.slices * np.dtype(sizes.dtype).itemsize
     return Demand(sizes.dim, sizes.known, learner.slices, sizes.batch, dtype=sizes.dtype, per_seed=besides)
 
 
-def check_inverse_regression(learner: Any, student: None, target: Any) -> None:
+def check_inverse_regression(learner: SlicedInverseRegression, student: None, target: Target) -> None:
     """Refuse other inputs, and fewer slices than could tell the directions apart."""
     isotropic_only(learner, target)
     if learner.slices <= target.rank:
         expected = f"more than {target.rank}: the means of S slices span S - 1 directions at most"
         raise InvalidParameter("slices", learner.slices, expected)
+
+
+SIMULATOR = Simulator(inverse_regression, inverse_regression_demand, check_inverse_regression)

@@ -12,15 +12,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
 from featlab.errors import InvalidParameter
+from featlab.learners.fields import LEAVE_ONE_OUT
 from featlab.learners.kernels import KERNEL_RIDGES, KernelRidge
-from featlab.learners.readout import LEAVE_ONE_OUT
 from featlab.simulation.blocked import Entries, block_size, cholesky_blocks, lower_blocks, solve_blocks
 from featlab.simulation.designs.choose import Demand, Sizes
 from featlab.simulation.kernel_points import (
@@ -32,9 +32,10 @@ from featlab.simulation.kernel_points import (
     training_points,
 )
 from featlab.simulation.linalg import product
-from featlab.simulation.problem import Algorithm, Problem
+from featlab.simulation.problem import Algorithm, Problem, Simulator
 from featlab.simulation.random import fold, named
 from featlab.simulation.ridge import SMALLEST_SHARE
+from featlab.targets import Target
 
 # n x n float64 matrices at the peak of a fit, as measured: K becomes its factor; or K, its copy for LAPACK, which
 # works on two more.
@@ -173,7 +174,7 @@ def predicted(problem: Problem, points: Points, coefficients: Array, size: int, 
     return lax.fori_loop(0, blocks, add, jnp.zeros(len(fresh.squares), jnp.float64))
 
 
-def kernel_demand(learner: KernelRidge, student: None, target: Any, sizes: Sizes) -> Demand:
+def kernel_demand(learner: KernelRidge, student: None, target: Target, sizes: Sizes) -> Demand:
     """Samples compared with each other; seeds are fitted one at a time, so that the matrix is needed once."""
     rows, path = sizes.batch, learner.ridge == LEAVE_ONE_OUT
     if rows < 2 and path:
@@ -181,3 +182,6 @@ def kernel_demand(learner: KernelRidge, student: None, target: Any, sizes: Sizes
     frame = min(sizes.dim, sizes.known + rows)
     numbers = (_PATH_MATRICES if path else _MATRICES) * rows**2 + LARGEST_BLOCK * (8 * LARGEST_BLOCK + 2 * frame)
     return Demand(sizes.dim, sizes.known, 0, rows, dtype=sizes.dtype, besides=int(8 * numbers), compared=True)
+
+
+SIMULATOR = Simulator(kernel_ridge, kernel_demand)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jax import Array, lax
 
+from featlab.outcome import Outcome
 from featlab.simulation.amp import Estimate
 from featlab.simulation.linalg import lower_factor, product, split
 from featlab.simulation.problem import Algorithm, Problem
@@ -22,7 +23,7 @@ from featlab.simulation.questions import Labelled, labelled_batch
 from featlab.simulation.random import named
 
 MOVING, STANDING = range(2)
-OUTCOMES = ("not converged", "ok")
+OUTCOMES = (Outcome.NOT_CONVERGED, Outcome.OK)
 
 
 class Operator(NamedTuple):

@@ -20,7 +20,7 @@ from featlab.errors import InvalidParameter
 from featlab.learners.langevin import LangevinDynamics, MeanFieldTanh
 from featlab.learners.steps import step_at
 from featlab.simulation.designs.choose import Demand, Sizes
-from featlab.simulation.problem import Algorithm, Problem, label_noise, labels
+from featlab.simulation.problem import Algorithm, Problem, Simulator, label_noise, labels
 from featlab.simulation.random import named, normal
 
 if TYPE_CHECKING:
@@ -179,3 +179,6 @@ def _test_margins(problem: Problem, state: State, key: Array) -> Array:
 
 def _logistic(margins: Array) -> Array:
     return jnp.mean(jax.nn.softplus(-margins))
+
+
+SIMULATOR = Simulator(langevin_dynamics, langevin_demand, check_langevin)

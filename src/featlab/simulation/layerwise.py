@@ -18,8 +18,8 @@ from jax import Array, lax
 from jax.scipy.linalg import cho_factor, cho_solve
 
 from featlab.gaussian.activations import activation
+from featlab.learners.fields import LEAVE_ONE_OUT
 from featlab.learners.layerwise import Layerwise, ThreeLayer
-from featlab.learners.readout import LEAVE_ONE_OUT
 from featlab.learners.steps import step_at
 from featlab.learners.students import TwoLayer
 from featlab.simulation import reuse
@@ -28,10 +28,11 @@ from featlab.simulation.designs.chunks import chunk_size, within
 from featlab.simulation.linalg import product
 from featlab.simulation.losses import downhill
 from featlab.simulation.networks import Network, draw_biases, moved, rescale
-from featlab.simulation.problem import Algorithm, Problem, label_noise, labels
+from featlab.simulation.problem import Algorithm, Problem, Simulator, label_noise, labels
 from featlab.simulation.random import fold, named, normal
 from featlab.simulation.readout import Drawn, fresh_fields
 from featlab.simulation.ridge import Fit, Rows, chunk_sum, fit_primal, moments, path_primal, shifted, within_reach
+from featlab.targets import Target
 
 
 class State(NamedTuple):
@@ -217,7 +218,7 @@ def hidden_overlap(second: Array, hidden: Array) -> Array:
     return jnp.sqrt(jnp.mean(jnp.sum(square, axis=1)))
 
 
-def layerwise_demand(learner: Layerwise, student: ThreeLayer, target: Any, sizes: Sizes) -> Demand:
+def layerwise_demand(learner: Layerwise, student: ThreeLayer, target: Target, sizes: Sizes) -> Demand:
     """That of the first layer's steps, and the memory of the fits; seeds are fitted one at a time."""
     uses = learner.first.uses if learner.trains_first else 1
     first = Demand(sizes.dim, sizes.known, student.width, sizes.batch, uses=uses, dtype=sizes.dtype)
@@ -264,3 +265,6 @@ def _labelled(
     _, fields, outcome = samples.visit(index)
     found = within(function(fields), index, samples.total)
     return found, within(outcome.astype(jnp.float64)[:, None], index, samples.total)[:, 0]
+
+
+SIMULATOR = Simulator(layerwise, layerwise_demand)

@@ -14,12 +14,15 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
+from featlab.learners.online import Extragradient, OnlineSgd
 from featlab.learners.steps import step_at
+from featlab.learners.students import TwoLayer
 from featlab.simulation.designs.choose import Demand, Sizes
 from featlab.simulation.losses import downhill, loss
 from featlab.simulation.networks import Network, moved, start_network
-from featlab.simulation.problem import Algorithm, Problem, label_noise, labels
+from featlab.simulation.problem import Algorithm, Problem, Simulator, label_noise, labels
 from featlab.simulation.random import named
+from featlab.targets import Target
 
 
 class State(NamedTuple):
@@ -71,6 +74,9 @@ def online_sgd(problem: Problem) -> Algorithm:
     return Algorithm(partial(init, problem), partial(draw, problem), partial(step, problem), problem.design.block)
 
 
-def online_demand(learner: Any, student: Any, target: Any, sizes: Sizes) -> Demand:
+def online_demand(learner: OnlineSgd | Extragradient, student: TwoLayer, target: Target, sizes: Sizes) -> Demand:
     """A fresh batch for each step."""
     return Demand(sizes.dim, sizes.known, student.width, rows=learner.batch, dtype=sizes.dtype)
+
+
+SIMULATOR = Simulator(online_sgd, online_demand)

@@ -9,10 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from featlab.learners.spectral_methods import PrincipalHessian
 from featlab.simulation.designs.choose import Demand, Sizes
 from featlab.simulation.lanczos import Operator, lanczos, lanczos_bytes
-from featlab.simulation.problem import Algorithm, Problem
+from featlab.simulation.problem import Algorithm, Problem, Simulator
 from featlab.simulation.questions import Labelled, backward, forward, isotropic_only, mean_slope
+from featlab.targets import Target
 
 
 class Residuals(NamedTuple):
@@ -42,7 +44,7 @@ def principal_hessian(problem: Problem) -> Algorithm:
     return lanczos(problem, Operator(prepare, apply))
 
 
-def principal_hessian_demand(learner: Any, student: None, target: Any, sizes: Sizes) -> Demand:
+def principal_hessian_demand(learner: PrincipalHessian, student: None, target: Target, sizes: Sizes) -> Demand:
     """A batch that is read for the linear part and once in every iteration."""
     item = np.dtype(sizes.dtype).itemsize
     vectors = lanczos_bytes(learner.iterations, target.rank, sizes.dim, item)
@@ -51,6 +53,9 @@ def principal_hessian_demand(learner: Any, student: None, target: Any, sizes: Si
     return Demand(sizes.dim, sizes.known, target.rank, sizes.batch, uses=uses, dtype=sizes.dtype, per_seed=besides)
 
 
-def check_principal_hessian(learner: Any, student: None, target: Any) -> None:
+def check_principal_hessian(learner: PrincipalHessian, student: None, target: Target) -> None:
     """Refuse other inputs."""
     isotropic_only(learner, target)
+
+
+SIMULATOR = Simulator(principal_hessian, principal_hessian_demand, check_principal_hessian)

@@ -12,9 +12,11 @@ import jax.numpy as jnp
 from jax import Array
 
 from featlab.gaussian.activations import Activation, activation
+from featlab.outcome import Outcome
 from featlab.simulation.random import normal
 
 if TYPE_CHECKING:  # a run needs no parser: anything with a rank, a link and a noise will do
+    from featlab.simulation.designs.choose import Demand, Sizes
     from featlab.targets import Target
 
 
@@ -23,8 +25,8 @@ class Problem:
     """Everything about a run that is known before it is compiled."""
 
     target: Target
-    student: Any  # a TwoLayer; None for a learner that estimates the target's directions themselves
-    learner: Any
+    student: Any  # of the learner's student_kind: a TwoLayer, say; None for a learner that estimates by itself
+    learner: Any  # a Learner; its algorithm knows which
     design: Any
 
     @property
@@ -42,7 +44,7 @@ class Algorithm(NamedTuple):
         step: State, one slice of that, the number of the step -> State, Info.
         block: how many steps one `draw` serves.
         informs: whether Info is worth keeping at observed times (few, heavy steps).
-        outcomes: if not empty, the State has an `outcome`, an index into these words, and a number of `iterations`.
+        outcomes: if not empty, the State has an `outcome`, an index into these, and a number of `iterations`.
         measures: name -> (State, key -> its value), for quantities of `featlab.results` that only this learner has, or
             that it measures in its own way; "risk" comes as (risk, its error).
         absent: names of quantities that this learner does not have.
@@ -56,12 +58,26 @@ class Algorithm(NamedTuple):
     step: Callable[[Any, Any, Array], tuple[Any, Any]]
     block: int = 1
     informs: bool = False
-    outcomes: tuple[str, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
     measures: Mapping[str, Callable[[Any, Array], Any]] = MappingProxyType({})
     absent: tuple[str, ...] = ()
     on_request: tuple[str, ...] = ()
     fit: Callable[[Any, Array], dict[str, Array]] | None = None
     fitted: tuple[str, ...] = ()
+
+
+class Simulator(NamedTuple):
+    """What runs a kind of learner; a learner names it by its `simulator`.
+
+    Attributes:
+        algorithm: the algorithm of a problem with such a learner.
+        demand: learner, student, target and sizes -> what is asked of a design, and the memory besides.
+        check: learner, student, target -> refuses those that it cannot run; None, it runs all.
+    """
+
+    algorithm: Callable[[Problem], Algorithm]
+    demand: Callable[[Any, Any, Target, Sizes], Demand]
+    check: Callable[[Any, Any, Target], None] | None = None
 
 
 def label_noise(problem: Problem, key: Array, shape: tuple[int, ...]) -> Array:

@@ -9,8 +9,10 @@ import jax.numpy as jnp
 from jax import Array
 
 from featlab.errors import InvalidParameter
+from featlab.learners.protocol import Learner
 from featlab.simulation.problem import Problem, label_noise, labels
 from featlab.simulation.random import named
+from featlab.targets import Target
 from featlab.targets.inputs import Isotropic
 
 
@@ -48,7 +50,7 @@ def mean_slope(design: Any, batch: Any, values: Array) -> tuple[Array, Any]:
     return backward(design, batch, values[:, None] / design.rows)
 
 
-def isotropic_only(learner: Any, target: Any) -> None:
+def isotropic_only(learner: Learner, target: Target) -> None:
     """Refuse other inputs than those whose covariance these learners take for granted."""
     if target.inputs != Isotropic():
         expected = f"Isotropic() for {type(learner).__name__}, which takes the covariance of the inputs to be I"

@@ -20,17 +20,20 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from featlab.learners.first_step import PreprocessedStep
 from featlab.learners.readout import Readout
 from featlab.learners.students import TwoLayer
 from featlab.simulation import flows
+from featlab.simulation.algorithms import algorithm, check_runnable, demand
 from featlab.simulation.designs.choose import Demand, Sizes
 from featlab.simulation.designs.chunks import chunk_count, chunk_size, within
 from featlab.simulation.designs.spiked import label_fields, seen_weights
 from featlab.simulation.linalg import lower_triangle, product
 from featlab.simulation.networks import Network, draw_biases, start_network
-from featlab.simulation.problem import Algorithm, Problem, label_noise, labels
+from featlab.simulation.problem import Algorithm, Problem, Simulator, label_noise, labels
 from featlab.simulation.random import fold, named, normal
 from featlab.simulation.ridge import Columns, Fit, Rows, fit_dual, fit_primal
+from featlab.targets import Target
 
 
 class State(NamedTuple):
@@ -83,10 +86,12 @@ def step(state: State, fresh: Array, number: Array) -> tuple[State, None]:
     return state, None
 
 
-def readout(problem: Problem, first: Algorithm | None) -> Algorithm:
-    """The algorithm for a problem whose learner is a `Readout`, from that of its first layer (None: untrained)."""
-    if first is None:
+def readout(problem: Problem) -> Algorithm:
+    """The algorithm for a problem whose learner is a `Readout`, from that of its first layer."""
+    if problem.learner.first is None:
         first = Algorithm(partial(init, problem), lambda key: key[None], step)
+    else:
+        first = algorithm(replace(problem, learner=problem.learner.first))
     return first._replace(fit=partial(fit, problem))
 
 
@@ -172,7 +177,9 @@ def risk_on(problem: Problem, network: Network, fitted: Fit, samples: Samples) -
     return jnp.mean(found) + problem.target.noise, jnp.std(found, ddof=1) / samples.total**0.5
 
 
-def readout_bytes(learner: Readout, student: TwoLayer, dim: int, rank: int, batch: int, dtype: Any) -> int:
+def readout_bytes(
+    learner: Readout | PreprocessedStep, student: TwoLayer, dim: int, rank: int, batch: int, dtype: Any
+) -> int:
     """An estimate of the memory that one fit needs besides its design; seeds are fitted one at a time."""
     width, axes = student.width, rank + min(student.width, dim - rank)
     count = batch if learner.data == "same" else int(learner.samples or 0)
@@ -226,9 +233,20 @@ def _whole(samples: Samples) -> tuple[Array, Array]:
     return fields, outcome
 
 
-def readout_demand(learner: Readout, student: TwoLayer, sizes: Sizes, first: Demand | None) -> Demand:
-    """That of its first layer (None: untrained), of which a kept batch is read once more, and the memory of the fit."""
-    if first is None:
+def readout_demand(learner: Readout, student: TwoLayer, target: Target, sizes: Sizes) -> Demand:
+    """That of its first layer, of which a kept batch is read once more, and the memory of the fit."""
+    if learner.first is None:
         first = Demand(sizes.dim, sizes.known, student.width, rows=1, dtype=sizes.dtype)
+    else:
+        first = demand(learner.first, student, target, sizes)
     besides = readout_bytes(learner, student, sizes.dim, sizes.known, first.rows, sizes.dtype)
     return replace(first, uses=first.uses + (learner.data == "same"), besides=besides)
+
+
+def check_readout(learner: Readout, student: TwoLayer, target: Target) -> None:
+    """What the first layer's learner refuses."""
+    if learner.first is not None:
+        check_runnable(learner.first, student, target)
+
+
+SIMULATOR = Simulator(readout, readout_demand, check_readout)

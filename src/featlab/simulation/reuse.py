@@ -11,12 +11,15 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from featlab.learners.reuse import ReusedBatch
 from featlab.learners.steps import step_at
+from featlab.learners.students import TwoLayer
 from featlab.simulation.designs.choose import Demand, Sizes
 from featlab.simulation.losses import downhill, loss
 from featlab.simulation.networks import Network, moved, start_network
-from featlab.simulation.problem import Algorithm, Problem, label_noise, labels
+from featlab.simulation.problem import Algorithm, Problem, Simulator, label_noise, labels
 from featlab.simulation.random import named
+from featlab.targets import Target
 
 
 class State(NamedTuple):
@@ -74,6 +77,9 @@ def new_batch(problem: Problem, network: Network, key: Array) -> State:
     return State(rebased, batch, labels(problem, target_fields, noise))
 
 
-def reuse_demand(learner: Any, student: Any, target: Any, sizes: Sizes) -> Demand:
+def reuse_demand(learner: ReusedBatch, student: TwoLayer, target: Target, sizes: Sizes) -> Demand:
     """A batch that is read again and again."""
     return Demand(sizes.dim, sizes.known, student.width, sizes.batch, uses=learner.uses, dtype=sizes.dtype)
+
+
+SIMULATOR = Simulator(reused_batch, reuse_demand)

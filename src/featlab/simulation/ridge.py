@@ -20,7 +20,8 @@ import jax.numpy as jnp
 from jax import Array, lax
 from jax.scipy.linalg import cho_factor, cho_solve
 
-from featlab.learners.readout import LEAVE_ONE_OUT, LEAVE_ONE_OUT_GRID
+from featlab.learners.fields import LEAVE_ONE_OUT
+from featlab.learners.readout import LEAVE_ONE_OUT_GRID
 from featlab.simulation.linalg import product
 
 # A ridge below this share of the trace of the Gram matrix would drown in its rounding.

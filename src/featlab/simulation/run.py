@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from featlab.learners.schedule import Schedule
+from featlab.experiments.schedule import Schedule
 from featlab.precision import double_precision
 from featlab.simulation.algorithms import algorithm
 from featlab.simulation.observe import observe
@@ -107,7 +107,7 @@ def _run_group(problem: Problem, plan: Schedule, names: tuple[str, ...], keys: A
 
 
 def _ends(problem: Problem, carry: Carry) -> dict[str, np.ndarray]:
-    words = algorithm(problem).outcomes
+    words = [outcome.value for outcome in algorithm(problem).outcomes]
     if not words:
         return {}
     return {"outcome": np.array(words)[carry.state.outcome], "iterations": np.array(carry.state.iterations)}

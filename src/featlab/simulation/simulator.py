@@ -1,4 +1,4 @@
-"""The door: a target, a learner, a dimension -> a labelled dataset of order parameters."""
+"""The door: an experiment -> a labelled dataset of order parameters."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from jax import Array
 
 import featlab
 from featlab.errors import InvalidParameter
-from featlab.learners.checks import positive_integer
-from featlab.learners.schedule import schedule
+from featlab.experiments.experiment import Experiment, as_experiment
+from featlab.learners.protocol import Learner
+from featlab.outcome import Outcome
 from featlab.precision import double_precision
 from featlab.results import QUANTITIES
-from featlab.simulation.algorithms import algorithm, check_learner, checked_student, demand
+from featlab.simulation.algorithms import algorithm, check_runnable, demand
 from featlab.simulation.designs.choose import Choice, Sizes, choose
 from featlab.simulation.designs.spiked import known_axes, with_inputs
 from featlab.simulation.observe import check_names
@@ -26,23 +27,20 @@ from featlab.simulation.problem import Problem
 from featlab.simulation.random import root_key, seed_keys
 from featlab.simulation.run import Runs, run
 from featlab.targets import Target
-from featlab.targets import target as make_target
-
-_DTYPES = ("float32", "float64")
 
 
 def simulate(
-    target: Target | str,
-    learner: Any,
+    target: Experiment | Target | str,
+    learner: Learner | None = None,
     *,
-    dim: int,
+    dim: int | None = None,
     samples: int | None = None,
     times: Sequence[float] | None = None,
     seeds: int | Iterable[int] = 10,
     key: int | Array = 0,
     student: Any = None,
     design: str = "auto",
-    observe: Iterable[str] | None = None,
+    observe: str | Iterable[str] | None = None,
     dtype: str = "float32",
     memory: int | None = None,
     progress: bool | None = None,
@@ -50,84 +48,67 @@ def simulate(
     """Simulate a student that learns a target from Gaussian inputs at a finite dimension, exactly in law.
 
     Args:
-        target: a `Target`, or its text. A law of its inputs in d (`SpikeLaw`) is taken at `dim`.
+        target: an `Experiment`, which says everything; or a `Target` (or its text) and the parts of one:
         learner: `OnlineSgd`, `Extragradient`, `GiantSteps`, `ReusedBatch`; a `Readout` after one of them; or
             `RandomFeatures`. The risk of the last two is that of the fitted network, and `ridge` says what it took.
             Or `BayesAmp`, which has no student: its estimate of the directions is in the place of the weights, row k
             and its sign such that the overlaps with the directions are largest (up to signed permutation), and its
             risk is that of the link at the estimated fields.
             Or `LangevinDynamics`, on `Hypercube` inputs, which classifies: it has an accuracy in the place of a risk.
-        dim: the dimension d of the inputs, any whole number of at least the target's rank.
-        samples: one-pass learners: samples in all. GiantSteps, ReusedBatch, BayesAmp: samples in a batch.
-        times: when to look. One-pass learners: in units of d steps. Else: numbers of steps.
-        seeds: how many, or which; the result for a seed does not depend on the others.
-        key: the root of all randomness.
-        student: the network, of the kind that the learner trains: a `TwoLayer`, by default one relu neuron, unless its
-            description says otherwise. None for a learner that has none.
-        design: how the data exist: "auto", "virtual", "dense", "streamed" or "dice". All are exact.
-        observe: what to measure, names of `featlab.results.QUANTITIES`; None, the usual ones of the learner.
-        dtype: "float32" or "float64".
-        memory: bytes that the run may use; half of what is free unless given.
+            Or a learner of your own (docs/adding-a-learner.md).
+        dim, samples, times, student, seeds, key, design, observe, dtype, memory: as in `Experiment`.
         progress: show a bar when it takes more than two seconds; by default if standard error is a terminal.
 
     Returns:
-        A dataset on the axes seed, time, neuron, direction, ...; `step` beside `time`; `outcome` of each seed ("ok",
-        "diverged", "interrupted") and `diverged_step` (-1: none); values after a divergence are NaN; attributes say
-        where it came from. BayesAmp adds the outcomes "not converged" (more iterations, or more damping) and
-        "uninformed" (the estimate has shrunk to zero: nothing is found at this number of samples, or from this start),
-        and `iterations`, after how many it stopped.
+        A dataset on the axes seed, time, neuron, direction, ...; `step` beside `time`; `outcome` of each seed, a value
+        of `featlab.Outcome`, and `diverged_step` (-1: none); values after a divergence are NaN; attributes say where it
+        came from. Learners that stop by themselves add `iterations`, after how many they did.
 
     Raises:
         InvalidParameter: for a value out of range. DoesNotFit: for a run too large for the memory.
     """
-    target = (target if isinstance(target, Target) else make_target(target)).at(positive_integer("dim", dim))
-    check_learner(learner)
-    student = checked_student(learner, student, target)
-    if dim < target.rank:
-        raise InvalidParameter("dim", dim, f"at least {target.rank}, the number of the target's directions")
-    if dtype not in _DTYPES:
-        raise InvalidParameter("dtype", dtype, "'float32' or 'float64'")
-    numbers = _seed_numbers(seeds)
-    plan = schedule(learner, int(dim), samples, times)
+    given = {"dim": dim, "samples": samples, "times": times, "seeds": seeds, "key": key, "student": student}
+    given |= {"design": design, "observe": observe, "dtype": dtype, "memory": memory}
+    return run_experiment(as_experiment(target, learner, given), progress)
+
+
+def run_experiment(experiment: Experiment, progress: bool | None = None) -> xr.Dataset:
+    """What comes out of an experiment."""
+    target, learner, student, dim = experiment.concrete, experiment.learner, experiment.student, experiment.dim
+    check_runnable(learner, student, target)
     axes = known_axes(target.inputs, target.rank)
     if dim < axes:
         raise InvalidParameter("dim", dim, f"at least {axes}: the target's directions, and one for the inputs' spike")
-    wanted = demand(learner, student, target, Sizes(int(dim), axes, samples, np.dtype(dtype)))
-    with double_precision() if dtype == "float64" else nullcontext():
-        choice = choose(wanted, design, memory)
+    wanted = demand(learner, student, target, Sizes(dim, axes, experiment.samples, np.dtype(experiment.dtype)))
+    with double_precision() if experiment.dtype == "float64" else nullcontext():
+        choice = choose(wanted, learner.equivariant, experiment.design, experiment.memory)
         problem = Problem(target, student, learner, with_inputs(choice.design, target.inputs))
-        steps = algorithm(problem)
-        names = check_names(observe, steps, student is not None)
-        keys = seed_keys(key, numbers)
+        names = check_names(experiment.observe, algorithm(problem), student is not None)
+        keys = seed_keys(experiment.key, experiment.seeds)
         show = sys.stderr.isatty() if progress is None else progress
-        runs = run(problem, plan, names, keys, choice.seeds_at_once, show)
-    dataset = _dataset(runs, names, numbers, np.array(plan.steps), plan.unit)
+        runs = run(problem, experiment.plan, names, keys, choice.seeds_at_once, show)
     device = next(iter(jax.device_put(keys).devices())).device_kind
-    return dataset.assign_attrs(_provenance(problem, choice, samples, key, device))
+    return _dataset(experiment, runs, names).assign_attrs(_provenance(experiment, problem, choice, device))
 
 
-def _seed_numbers(seeds: int | Iterable[int]) -> list[int]:
-    numbers = list(range(positive_integer("seeds", seeds))) if not isinstance(seeds, Iterable) else list(seeds)
-    if not numbers or any(isinstance(n, bool) or int(n) != n or not 0 <= n < 2**32 for n in numbers):
-        raise InvalidParameter("seeds", seeds, "a number of seeds, or whole numbers from 0 to 2^32 - 1")
-    return [int(number) for number in numbers]
-
-
-def _dataset(runs: Runs, names: tuple[str, ...], seeds: list[int], steps: np.ndarray, unit: float) -> xr.Dataset:
+def _dataset(experiment: Experiment, runs: Runs, names: tuple[str, ...]) -> xr.Dataset:
     data: dict[str, Any] = {
         name: (("seed", "time", *QUANTITIES[name][0]), runs.values[name], {"meaning": QUANTITIES[name][1]})
         for name in names
     }
-    ended = runs.ends.get("outcome", "ok")
-    words = np.where(runs.diverged >= 0, "diverged", np.where(runs.finished, ended, "interrupted"))
-    data["outcome"] = ("seed", words)
+    ended = runs.ends.get("outcome", Outcome.OK.value)
+    unfinished = np.where(runs.finished, ended, Outcome.INTERRUPTED.value)
+    data["outcome"] = ("seed", np.where(runs.diverged >= 0, Outcome.DIVERGED.value, unfinished))
     if "iterations" in runs.ends:
         data["iterations"] = ("seed", runs.ends["iterations"])
     data["diverged_step"] = ("seed", runs.diverged)
-    return xr.Dataset(data, coords={"seed": seeds, "time": steps / unit, "step": ("time", steps)})
+    steps = np.array(experiment.plan.steps)
+    coordinates = {"seed": list(experiment.seeds), "time": steps / experiment.plan.unit, "step": ("time", steps)}
+    return xr.Dataset(data, coords=coordinates)
 
 
-def _provenance(problem: Problem, choice: Choice, samples: int | None, key: int | Array, device: str) -> dict[str, Any]:
+def _provenance(experiment: Experiment, problem: Problem, choice: Choice, device: str) -> dict[str, Any]:
+    key = experiment.key
     return {
         "target": problem.target.text,
         "noise": problem.target.noise,
@@ -136,7 +117,7 @@ def _provenance(problem: Problem, choice: Choice, samples: int | None, key: int 
         "student": "none" if problem.student is None else repr(problem.student),
         "dim": problem.design.dim,
         "batch": problem.design.rows,
-        "samples": -1 if samples is None else samples,
+        "samples": -1 if experiment.samples is None else experiment.samples,
         "design": choice.kind,
         "design_bytes_per_seed": choice.bytes_per_seed,
         "dtype": np.dtype(problem.design.dtype).name,

@@ -10,15 +10,17 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from featlab.learners.spectral_methods import SpectralEstimator
 from featlab.simulation.amp import Estimate
 from featlab.simulation.amp_closed import Denoiser, closed_form
 from featlab.simulation.amp_mixture import CHUNK_NUMBERS, MixtureDenoiser
 from featlab.simulation.designs.choose import Demand, Sizes
 from featlab.simulation.lanczos import MOVING, OUTCOMES, STANDING
-from featlab.simulation.problem import Algorithm, Problem
+from featlab.simulation.problem import Algorithm, Problem, Simulator
 from featlab.simulation.questions import isotropic_only, labelled_batch
 from featlab.simulation.random import named
 from featlab.simulation.spectral import linear_step, response
+from featlab.targets import Target
 
 
 class State(NamedTuple):
@@ -89,7 +91,7 @@ def spectral_estimator(problem: Problem) -> Algorithm:
     )
 
 
-def spectral_demand(learner: Any, student: None, target: Any, sizes: Sizes) -> Demand:
+def spectral_demand(learner: SpectralEstimator, student: None, target: Target, sizes: Sizes) -> Demand:
     """A batch read by every iteration, by one row for each direction; besides it G of every sample, and a chunk of
     small clouds where G is not known in closed form."""
     rank, item = target.rank, np.dtype(sizes.dtype).itemsize
@@ -99,13 +101,13 @@ def spectral_demand(learner: Any, student: None, target: Any, sizes: Sizes) -> D
     return Demand(sizes.dim, sizes.known, rank, sizes.batch, uses=uses, dtype=sizes.dtype, per_seed=besides)
 
 
-def check_spectral(learner: Any, student: None, target: Any) -> None:
+def check_spectral(learner: SpectralEstimator, student: None, target: Target) -> None:
     """Refuse other inputs, and a target that has no denoiser."""
     isotropic_only(learner, target)
     _denoiser(target)
 
 
-def _denoiser(target: Any) -> Denoiser:
+def _denoiser(target: Target) -> Denoiser:
     """That of Bayes-AMP, for one look at every label: in closed form, or by a mixture of small clouds."""
     return closed_form(target) or MixtureDenoiser(target)
 
@@ -113,3 +115,6 @@ def _denoiser(target: Any) -> Denoiser:
 def _span(rows: Array) -> Array:
     """Orthonormal rows with the span of these."""
     return jnp.linalg.svd(rows, full_matrices=False)[2]
+
+
+SIMULATOR = Simulator(spectral_estimator, spectral_demand, check_spectral)

@@ -18,19 +18,22 @@ import numpy as np
 from jax import Array, lax
 
 from featlab.errors import InvalidParameter
+from featlab.learners.tied import TiedFlow, TiedNetwork
+from featlab.outcome import Outcome
 from featlab.simulation.designs.choose import Demand, Sizes
 from featlab.simulation.networks import rescale
-from featlab.simulation.problem import Algorithm, Problem, label_noise, labels
+from featlab.simulation.problem import Algorithm, Problem, Simulator, label_noise, labels
 from featlab.simulation.random import named
 from featlab.simulation.readout import fresh_samples
 from featlab.simulation.tied_network import TiedWeights, feature_products, lowest_coefficient, respond, start_networks
 from featlab.simulation.tied_tuning import tune, tuning_bytes
+from featlab.targets import Target
 
 RISK_SAMPLES = 2**15
 
 # What becomes of a run, by the number in its state.
 FLOWING, OUT_OF_STEPS = range(2)
-OUTCOMES = ("ok", "out of steps")
+OUTCOMES = (Outcome.OK, Outcome.OUT_OF_STEPS)
 # Heun's error falls with the square of the step; a new step aims below the tolerance, and is not too different.
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 4.0
 _FIRST_STRIDE = 0.1
@@ -231,7 +234,7 @@ def _fit(problem: Problem, state: State, key: Array) -> dict[str, Array]:
     return tune(problem, chosen(state), key)
 
 
-def tied_demand(learner: Any, student: Any, target: Any, sizes: Sizes) -> Demand:
+def tied_demand(learner: TiedFlow, student: TiedNetwork, target: Target, sizes: Sizes) -> Demand:
     """One batch, read twice by every step, one row of weights for each start; besides the design the fields of the
     samples, their pieces and sums, and the memory of a second fit."""
     number = np.dtype(sizes.dtype).itemsize
@@ -242,10 +245,13 @@ def tied_demand(learner: Any, student: Any, target: Any, sizes: Sizes) -> Demand
     return replace(demand, per_seed=per_seed, besides=besides)
 
 
-def check_tied(learner: Any, student: Any, target: Any) -> None:
+def check_tied(learner: TiedFlow, student: TiedNetwork, target: Target) -> None:
     """Refuse a guided start for which the target gives no sign."""
     if student.start == "guided":
         if target.rank != 1:
             expected = f"'sphere' for a target of {target.rank} directions: which one should theta start near?"
             raise InvalidParameter("start", student.start, expected)
         lowest_coefficient(target)
+
+
+SIMULATOR = Simulator(tied_flow, tied_demand, check_tied)

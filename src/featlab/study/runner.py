@@ -27,7 +27,7 @@ class Runner:
             numbers, texts, or nested lists of numbers. Its result may depend on nothing else.
         name: its name, which enters every point's id; the function's own name unless given.
         numerics: its version, which enters every point's id: raise it when the same point gives other numbers.
-        parameters: the names it understands; None, any.
+        parameters: the names it understands, perhaps depending on the study; None, any.
         check: refuses a point (with a FeatlabError) before anything runs.
         shape: points of equal shape share what is compiled; they are run one after the other by one worker.
         index: the names in a row that tell it from the other rows of its point, such as ("time",).
@@ -37,7 +37,7 @@ class Runner:
     run_point: RunPoint
     name: str = ""
     numerics: str = "1"
-    parameters: frozenset[str] | None = None
+    parameters: frozenset[str] | Callable[[Study], frozenset[str]] | None = None
     check: Callable[[Point], None] | None = None
     shape: Callable[[Point], Hashable] | None = None
     index: tuple[str, ...] = ()
@@ -52,9 +52,10 @@ class Runner:
         """Refuse a parameter that neither the runner nor a formula of the study understands."""
         if self.parameters is None:
             return
+        known = self.parameters(study) if callable(self.parameters) else self.parameters
         for name in study.names:
-            if name not in self.parameters and name not in study.helpers:
-                hint = did_you_mean(name, self.parameters) or f"; it has {', '.join(sorted(self.parameters))}"
+            if name not in known and name not in study.helpers:
+                hint = did_you_mean(name, known) or f"; it has {', '.join(sorted(known))}"
                 swept = any(name in axis.names for axis in study.grid)
                 raise InvalidStudy(f"{'unknown axis' if swept else 'unknown parameter'} {name!r} of {self.name}{hint}")
 

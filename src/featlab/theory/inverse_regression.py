@@ -37,7 +37,7 @@ from featlab.analysis.verdict import check_size
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
 from featlab.learners.checks import finite_number, positive_number
-from featlab.learners.spectral_methods import check_slices
+from featlab.learners.spectral_methods import SLICES
 from featlab.targets import Target
 from featlab.targets import target as make_target
 from featlab.theory.first_step import hessian
@@ -156,7 +156,7 @@ def slice_moments(target: Target, slices: int, key: int) -> SliceMoments:
 def _averaged(target: Target | str, slices: int, matrix: Callable[[SliceMoments], Floats]) -> PopulationMatrix:
     of = target if isinstance(target, Target) else make_target(target)
     check_size(of)
-    check_slices(slices)
+    SLICES.check("slices", slices)
     found = np.array([matrix(slice_moments(of, slices, key)) for key in range(_SCRAMBLES)])
     error = float(np.max(np.std(found, axis=0, ddof=1)) / np.sqrt(_SCRAMBLES))
     return PopulationMatrix(found.mean(axis=0), error)

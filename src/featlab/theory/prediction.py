@@ -1,9 +1,8 @@
-"""The door: a target, a learner, a dimension -> the labelled dataset of order parameters that theory predicts."""
+"""The door: an experiment -> the labelled dataset of order parameters that theory predicts."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,116 +10,100 @@ import xarray as xr
 
 import featlab
 from featlab.errors import InvalidParameter
+from featlab.experiments.experiment import Experiment, as_experiment
 from featlab.gaussian.hermite import Floats
-from featlab.learners.amp import BayesAmp
-from featlab.learners.checks import positive_integer
-from featlab.learners.readout import Readout
-from featlab.learners.schedule import schedule
-from featlab.learners.tied import TiedFlow
-from featlab.results import ESTIMATE_START, QUANTITIES
-from featlab.targets import Isotropic, Target
-from featlab.targets import target as make_target
-from featlab.theory.bayes.predictor import amp_start
-from featlab.theory.question import NoPrediction, Prediction, Question, Start
-from featlab.theory.starts import lawful_start, simulated_starts, typical_start
-from featlab.theory.tied.starts import TiedStart, tied_starts
+from featlab.learners.protocol import Learner
+from featlab.learners.registry import learner_name, load_object, load_plugin, plugins
+from featlab.outcome import Outcome
+from featlab.results import QUANTITIES
+from featlab.targets import Isotropic, Spiked, Target
+from featlab.theory.question import NoPrediction, Prediction, Predictor, Question, Starts
+from featlab.theory.starts import estimate_starts, no_starts, student_starts, tied_network_starts, wide_starts
 
-Predictor = Callable[[Question, Any], Prediction]
-
-# Learner -> (module of this package, function). Nothing is imported until it is asked.
-_PREDICTORS: dict[str, tuple[str, str]] = {
-    "OnlineSgd": ("online.predictor", "predict_online"),
-    "Extragradient": ("online.predictor", "predict_online"),
-    "ReusedBatch": ("reuse.predictor", "predict_reuse"),
-    "GiantSteps": ("giant.overlaps", "predict_giant"),
-    "Readout": ("giant.readout", "predict_readout"),
-    "BayesAmp": ("bayes.predictor", "predict_amp"),
-    "KernelRidge": ("kernels.predictor", "predict_kernel_ridge"),
-    "SphericalFlow": ("flows.predictor", "predict_flow"),
-    "NormalisedFlow": ("flows.predictor", "predict_flow"),
-    "TiedFlow": ("tied.predictor", "predict_tied"),
+GROUP = "featlab.predictors"
+_GAUSSIAN = (Isotropic, Spiked)
+# Class of learners -> module and function of this package, where it starts, and for which inputs. Nothing is imported
+# until it is asked.
+_OWN: dict[str, tuple[str, Starts, tuple[type, ...]]] = {
+    "OnlineSgd": ("online.predictor:predict_online", student_starts, (Isotropic,)),
+    "Extragradient": ("online.predictor:predict_online", student_starts, (Isotropic,)),
+    "ReusedBatch": ("reuse.predictor:predict_reuse", student_starts, (Isotropic,)),
+    "GiantSteps": ("giant.overlaps:predict_giant", student_starts, (Isotropic,)),
+    "Readout": ("giant.readout:predict_readout", wide_starts, (Isotropic,)),
+    "BayesAmp": ("bayes.predictor:predict_amp", estimate_starts, (Isotropic,)),
+    "KernelRidge": ("kernels.predictor:predict_kernel_ridge", no_starts, _GAUSSIAN),
+    "SphericalFlow": ("flows.predictor:predict_flow", student_starts, _GAUSSIAN),
+    "NormalisedFlow": ("flows.predictor:predict_flow", student_starts, _GAUSSIAN),
+    "TiedFlow": ("tied.predictor:predict_tied", tied_network_starts, (Isotropic,)),
 }
-# Those that say themselves which inputs they are for; the others are for isotropic ones.
-_OTHER_INPUTS: tuple[str, ...] = ("KernelRidge", "SphericalFlow", "NormalisedFlow")
 
 
 def predict(
-    target: Target | str,
-    learner: Any,
+    target: Experiment | Target | str,
+    learner: Learner | None = None,
     *,
-    dim: int,
+    dim: int | None = None,
     samples: int | None = None,
     times: Sequence[float] | None = None,
     student: Any = None,
     start: xr.Dataset | None = None,
-    observe: Iterable[str] | None = None,
+    observe: str | Iterable[str] | None = None,
 ) -> xr.Dataset:
     """Predict the order parameters of a student that learns a target from Gaussian inputs, as d goes to infinity.
 
     Args:
-        target, learner, dim, samples, times, student: as in `featlab.simulate`. The dimension enters through step
-            sizes, through samples / d and steps / d, and through the size 1/sqrt(d) of overlaps at a random start.
+        target: an `Experiment`; or a `Target` (or its text) with a learner and the other parts of an experiment:
+        learner, dim, samples, times, student: as in `featlab.simulate`. The dimension enters through step sizes,
+            through samples / d and steps / d, and through the size 1/sqrt(d) of overlaps at a random start.
         start: None, the typical start of the student as described; or a simulation of the same student that observes
-            overlap, gram, second_layer and biases at time 0: one prediction from the start of each of its seeds.
+            what `Experiment.needs_start` names at time 0: one prediction from the start of each of its seeds.
         observe: which quantities, names of `featlab.results.QUANTITIES`; None, all that the theory tells. What is not
             asked for is not computed where that spares time.
 
     Returns:
         A dataset with the names and axes of a simulation: time, neuron, direction, ... and `seed` if the start has
-        seeds; `<name>_error` beside a value whose numerical error is worth stating; `outcome` ("ok", or in a word what
-        went wrong); attributes `words` (which limit this is), `remedy`, and where it came from.
+        seeds; `<name>_error` beside a value whose numerical error is worth stating; `outcome`, a value of
+        `featlab.Outcome`; attributes `words` (which limit this is), `remedy`, and where it came from.
 
     Raises:
         NoPrediction: no theory here answers it; the message says which part, and what could be asked instead.
         InvalidParameter: a value out of range.
     """
-    of = (target if isinstance(target, Target) else make_target(target)).at(positive_integer("dim", dim))
-    predictor = _predictor(learner)
-    kind, name = learner.student_kind, type(learner).__name__
-    if student is not None and (kind is None or not isinstance(student, kind)):
-        expected = f"None: {name} has none" if kind is None else f"a {kind.__name__}, which is what {name} trains"
-        raise InvalidParameter("student", student, expected)
-    network = kind() if student is None and kind is not None else student
-    if not isinstance(of.inputs, Isotropic) and name not in _OTHER_INPUTS:
-        raise NoPrediction(f"inputs {of.inputs!r}: predictions are for isotropic inputs; simulate it instead")
-    if dim < of.rank:
-        raise InvalidParameter("dim", dim, f"at least {of.rank}, the number of the target's directions")
-    plan = schedule(learner, int(dim), samples, times)
-    names = None if observe is None else frozenset([observe] if isinstance(observe, str) else observe)
-    question = Question(of, learner, network, int(dim), samples, np.array(plan.steps, dtype=np.int64), names)
-    starts = dict(_starts(question, start))
-    answers = {seed: predictor(question, one) for seed, one in starts.items()}
-    return _dataset(question, answers, plan.unit).assign_attrs(_provenance(question, answers))
+    given = {"dim": dim, "samples": samples, "times": times, "student": student, "observe": observe}
+    return predict_experiment(as_experiment(target, learner, given), start)
 
 
-def _starts(question: Question, start: xr.Dataset | None) -> Iterator[tuple[int | None, Start | TiedStart]]:
-    """(None, the described start), or (seed, its start) for every simulated seed."""
-    student, rank = question.student, question.target.rank
-    if isinstance(question.learner, BayesAmp):
-        if start is None:
-            yield None, amp_start(question.learner, rank, question.dim)
-        else:
-            yield from simulated_starts(start, rank, rank, ESTIMATE_START)
-    elif isinstance(question.learner, TiedFlow):
-        yield from tied_starts(start)
-    elif student is None:
-        if start is not None:
-            raise InvalidParameter("start", "a dataset", f"None: {type(question.learner).__name__} starts from nothing")
-        yield None, Start(np.zeros((0, rank)), np.zeros((0, 0)), np.zeros(0), np.zeros(0))
-    elif start is not None:
-        yield from simulated_starts(start, student.width, rank)
-    elif isinstance(question.learner, Readout):
-        yield None, lawful_start(student, rank, question.dim)
-    else:
-        yield None, typical_start(student, rank, question.dim)
+def predict_experiment(experiment: Experiment, start: xr.Dataset | None = None) -> xr.Dataset:
+    """What theory says of an experiment."""
+    predictor, of = predictor_of(experiment.learner), experiment.concrete
+    if not isinstance(of.inputs, predictor.inputs):
+        kinds = " or ".join(law.__name__ for law in predictor.inputs)
+        raise NoPrediction(f"inputs {of.inputs!r}: this prediction is for {kinds} inputs; simulate it instead")
+    names = None if experiment.observe is None else frozenset(experiment.observe)
+    steps = np.array(experiment.plan.steps, dtype=np.int64)
+    question = Question(of, experiment.learner, experiment.student, experiment.dim, experiment.samples, steps, names)
+    answers = {seed: predictor.predict(question, one) for seed, one in predictor.starts(question, start)}
+    return _dataset(question, answers, experiment.plan.unit).assign_attrs(_provenance(question, answers))
 
 
-def _predictor(learner: Any) -> Predictor:
-    kind = type(learner).__name__
-    if kind not in _PREDICTORS:
-        raise NoPrediction(f"no theory here predicts {kind}; it does for {', '.join(_PREDICTORS)}")
-    module, function = _PREDICTORS[kind]
-    return getattr(importlib.import_module(f"featlab.theory.{module}"), function)
+def predictor_of(learner: Learner) -> Predictor:
+    """What predicts a learner: of this package, or of another one by an entry point of the group featlab.predictors.
+
+    The name of the entry point is that of the learner on command lines (`module:Class` for one without a name).
+    """
+    kind = type(learner)
+    if kind.__module__.startswith("featlab.") and kind.__name__ in _OWN:
+        reference, starts, inputs = _OWN[kind.__name__]
+        return Predictor(load_object(f"featlab.theory.{reference}", "learner"), starts, inputs)
+    others = plugins(GROUP)
+    point = others.get(learner_name(kind))
+    if point is None:
+        known = ", ".join([*_OWN, *others])
+        raise NoPrediction(f"no theory here predicts {kind.__name__}; it does for {known}")
+    predictor = load_plugin(point)
+    if not isinstance(predictor, Predictor):
+        raise InvalidParameter(GROUP, point.value, "a Predictor(predict, starts, inputs)")
+    return predictor
 
 
 def _dataset(question: Question, answers: Mapping[int | None, Prediction], unit: float) -> xr.Dataset:
@@ -135,7 +118,7 @@ def _dataset(question: Question, answers: Mapping[int | None, Prediction], unit:
         words = meaning if plain == name else f"numerical error of {plain}"
         values = np.stack([one[name] for one in labelled]) if seeds else labelled[0][name]
         data[name] = ((*lead, "time", *axes), values, {"meaning": words})
-    outcomes = [answer.outcome for answer in answers.values()]
+    outcomes = [answer.outcome.value for answer in answers.values()]
     data["outcome"] = (lead, np.array(outcomes if seeds else outcomes[0]))
     coordinates: dict[str, Any] = {"time": question.steps / unit, "step": ("time", question.steps)}
     return xr.Dataset(data, coords=coordinates | ({"seed": seeds} if seeds else {}))
@@ -176,10 +159,12 @@ def _singular_values(cosine: Floats) -> Floats:
 
 
 def _provenance(question: Question, answers: Mapping[int | None, Prediction]) -> dict[str, Any]:
-    worst = next((answer for answer in answers.values() if answer.outcome != "ok"), next(iter(answers.values())))
+    worst = next(
+        (answer for answer in answers.values() if answer.outcome is not Outcome.OK), next(iter(answers.values()))
+    )
     return {
         "words": worst.words,
-        "outcome": worst.outcome,
+        "outcome": worst.outcome.value,
         "remedy": worst.remedy,
         "target": question.target.text,
         "noise": question.target.noise,

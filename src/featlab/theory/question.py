@@ -6,16 +6,20 @@ the one for a learner and turns what it says into a dataset with the names and a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from featlab.errors import FeatlabError
 from featlab.gaussian.hermite import Floats
-from featlab.targets import Target
+from featlab.outcome import Outcome
+from featlab.targets import Isotropic, Target
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 class NoPrediction(FeatlabError):
@@ -35,8 +39,8 @@ class Question:
     """
 
     target: Target
-    learner: Any
-    student: Any
+    learner: Any  # a Learner; its predictor knows which
+    student: Any  # of the learner's student_kind
     dim: int
     samples: int | None
     steps: NDArray[np.int64]
@@ -74,13 +78,35 @@ class Prediction:
         values: name -> array (steps, ...), with the names and axes of `featlab.simulate`: "overlap" (steps, p, r),
             "gram" (steps, p, p), "risk" (steps,), ...; NaN where the outcome forbids an answer.
         errors: name -> numerical error of the value, same shape; a name that is missing has none worth stating.
-        outcome: "ok", or in a word what went wrong ("diverged", "not converged").
-        remedy: what to do about it; empty when ok.
+        outcome: how it ended.
+        remedy: what to do about it; the outcome's own unless there is better advice.
         words: one sentence: which limit this is, and what it neglects.
     """
 
     values: Mapping[str, Floats]
     words: str
     errors: Mapping[str, Floats] = field(default_factory=dict)
-    outcome: str = "ok"
+    outcome: Outcome = Outcome.OK
     remedy: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.remedy:
+            object.__setattr__(self, "remedy", self.outcome.remedy)
+
+
+# A question, and a simulated dataset or None -> (None, the described start), or (seed, its start) for each seed.
+Starts = Callable[["Question", "xr.Dataset | None"], Iterator[tuple[int | None, Any]]]
+
+
+class Predictor(NamedTuple):
+    """What predicts a kind of learner.
+
+    Attributes:
+        predict: a question and a start -> what is predicted.
+        starts: a question, and a simulation or None -> the starts to predict from.
+        inputs: the laws of the inputs that it is for.
+    """
+
+    predict: Callable[[Question, Any], Prediction]
+    starts: Starts
+    inputs: tuple[type, ...] = (Isotropic,)

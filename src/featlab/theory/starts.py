@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.stats
 
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
-from featlab.learners.amp import BayesAmp
-from featlab.learners.readout import Readout
-from featlab.learners.students import TwoLayer
-from featlab.learners.tied import TiedFlow
-from featlab.results import START
-from featlab.theory.question import NoPrediction, Start
+from featlab.learners.students import CERTAIN_LAYERS, TwoLayer
+from featlab.results import ESTIMATE_START, START
+from featlab.theory.question import NoPrediction, Question, Start
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from featlab.theory.tied.starts import TiedStart
 
 _FROM_A_RUN = (
     "give start= a simulation of the same student that observes " + ", ".join(START) + " at time 0 "
@@ -82,7 +81,7 @@ def lawful_start(student: TwoLayer, rank: int, dim: int) -> Start:
     """
     certain = replace(
         student,
-        second_layer=student.second_layer if student.second_layer in _CERTAIN else "ones",
+        second_layer=student.second_layer if student.second_layer in CERTAIN_LAYERS else "ones",
         biases=0.0 if isinstance(student.biases, str) else student.biases,
     )
     start = typical_start(certain, rank, dim)
@@ -102,23 +101,50 @@ def lawful_start(student: TwoLayer, rank: int, dim: int) -> Start:
     return replace(start, second=second, biases=biases)
 
 
-def is_certain(learner: Any, student: TwoLayer) -> bool:
-    """Whether a prediction needs no more of the start than the student's description, up to a vanishing part."""
-    if isinstance(learner, TiedFlow):
-        return False
-    if isinstance(learner, BayesAmp):
-        return learner.start == "informed"
-    if isinstance(learner, Readout) or not isinstance(student, TwoLayer):  # no start of another student is simulated
-        return True
-    certain_weights = student.start in ("orthogonal", "planted")
-    return certain_weights and student.second_layer in _CERTAIN and not isinstance(student.biases, str)
+def student_starts(question: Question, run: xr.Dataset | None) -> Iterator[tuple[int | None, Start]]:
+    """The typical start of the student, or that of every simulated seed."""
+    student, rank = question.student, question.target.rank
+    if run is None:
+        yield None, typical_start(student, rank, question.dim)
+    else:
+        yield from simulated_starts(run, student.width, rank)
 
 
-_CERTAIN = ("ones", "alternating")
+def wide_starts(question: Question, run: xr.Dataset | None) -> Iterator[tuple[int | None, Start]]:
+    """The same for a student so wide that laws say everything."""
+    if run is None:
+        yield None, lawful_start(question.student, question.target.rank, question.dim)
+    else:
+        yield from student_starts(question, run)
+
+
+def estimate_starts(question: Question, run: xr.Dataset | None) -> Iterator[tuple[int | None, Start]]:
+    """Of an estimate of the directions, which has no second layer."""
+    from featlab.theory.bayes.predictor import amp_start
+
+    rank = question.target.rank
+    if run is None:
+        yield None, amp_start(question.learner, rank, question.dim)
+    else:
+        yield from simulated_starts(run, rank, rank, ESTIMATE_START)
+
+
+def tied_network_starts(question: Question, run: xr.Dataset | None) -> Iterator[tuple[int | None, TiedStart]]:
+    """Of networks that share one direction each."""
+    from featlab.theory.tied.starts import tied_starts
+
+    yield from tied_starts(run)
+
+
+def no_starts(question: Question, run: xr.Dataset | None) -> Iterator[tuple[int | None, Start]]:
+    """Of a learner that starts from nothing."""
+    if run is not None:
+        raise InvalidParameter("start", "a dataset", f"None: {type(question.learner).__name__} starts from nothing")
+    yield None, Start(np.zeros((0, question.target.rank)), np.zeros((0, 0)), np.zeros(0), np.zeros(0))
 
 
 def _refuse_randomness(student: TwoLayer) -> None:
-    if student.second_layer not in _CERTAIN:
+    if student.second_layer not in CERTAIN_LAYERS:
         raise NoPrediction(f"the second layer {student.second_layer!r} is drawn at random: {_FROM_A_RUN}")
     if isinstance(student.biases, str):
         raise NoPrediction(f"the biases {student.biases!r} are drawn at random: {_FROM_A_RUN}")

@@ -80,11 +80,11 @@ def limit(aligns: dict[int, float]) -> float:
 
 
 def _kernel_line(data: xr.Dataset) -> xr.DataArray:
-    from featlab.runners.questions import asked
+    from featlab.runners.questions import experiment_of
     from featlab.theory import predict
 
     spikes = np.union1d(data["spike"].values, np.linspace(0.05, 0.8, 9))
-    risks = [float(predict(**asked({**parameters_at(data), "spike": g}))["risk"][0]) for g in spikes]
+    risks = [float(predict(experiment_of({**parameters_at(data), "spike": g}))["risk"][0]) for g in spikes]
     return xr.DataArray(risks, {"spike": spikes}, ("spike",))
 
 

@@ -71,10 +71,10 @@ def studies(size: Size) -> Mapping[str, Part]:
 
 def predicted_at(data: xr.Dataset, quantity: str, **changes: Any) -> float:
     """Theory at the parameters of a study, some of them changed."""
-    from featlab.runners.questions import asked
+    from featlab.runners.questions import experiment_of
     from featlab.theory import predict
 
-    return float(predict(**asked({**parameters_at(data), **changes}))[quantity][0])
+    return float(predict(experiment_of({**parameters_at(data), **changes}))[quantity][0])
 
 
 def limit(spike: float, fewer: int = 0) -> float:

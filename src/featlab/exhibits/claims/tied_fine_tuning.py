@@ -21,7 +21,7 @@ from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Finding, Number
 from featlab.figures.panels import mark, measured_points, panels, theory_line
 from featlab.figures.style import add_legend
-from featlab.runners.questions import asked
+from featlab.runners.questions import experiment_of
 from featlab.study import Runner, Study
 from featlab.targets import Target, target
 from featlab.theory.tied.loss import population_loss
@@ -48,6 +48,7 @@ _RULE: dict[str, Any] = {
     "learner": "tied-flow", "width": 100, "bias_scale": 1.5, "penalty": 0.01, "noise": 0.01, "frozen_time": 40.0,
     "interval": 20.0, "max_steps": 20_000,
 }  # fmt: skip
+_OBSERVED = ("excess_risk", "restart_cosine", "restart_loss", "restart_knots", "restart_signs")
 _EARLIER = {1: 0.0014}  # after 1000 fresh samples
 
 
@@ -58,11 +59,10 @@ def tune(point: dict[str, Any], key: int) -> list[dict[str, Any]]:
     """
     from featlab.simulation import simulate
 
-    question = asked({**point, "target": TARGETS[point["exponent"]]})
-    observe = ("excess_risk", "restart_cosine", "restart_loss", "restart_knots", "restart_signs")
-    options = {"seeds": point["seeds"], "times": [point["time"]], "design": "dense", "progress": False}
-    runs = simulate(**question, observe=observe, key=key, **options).isel(time=-1)
-    rows, goal = [], question["target"]
+    asked = {**point, "target": TARGETS[point["exponent"]], "times": [point["time"]], "design": "dense"}
+    experiment = experiment_of(asked, observe=_OBSERVED, key=key)
+    runs = simulate(experiment, progress=False).isel(time=-1)
+    rows, goal = [], experiment.target
     for seed, rng in enumerate(np.random.default_rng(key).spawn(point["seeds"])):
         run = runs.isel(seed=seed)
         best = int(np.argmin(run["restart_loss"].values))

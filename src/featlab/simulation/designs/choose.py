@@ -92,8 +92,12 @@ class Choice:
     seeds_at_once: int
 
 
-def choose(demand: Demand, kind: str = "auto", memory: int | None = None) -> Choice:
+def choose(demand: Demand, equivariant: bool, kind: str = "auto", memory: int | None = None) -> Choice:
     """The design of that kind; "auto" takes the one with the least work among those that apply and fit.
+
+    Args:
+        equivariant: whether rotating the inputs rotates the learner's weights. If not, "virtual" is refused: its
+            coordinates are those of an arbitrary frame, so that a rule which looks at them would be silently wrong.
 
     Raises:
         InvalidParameter: for an unknown kind, or one that cannot serve this learner at these sizes.
@@ -103,8 +107,10 @@ def choose(demand: Demand, kind: str = "auto", memory: int | None = None) -> Cho
         raise InvalidParameter("design", kind, "one of " + ", ".join(map(repr, KINDS)))
     if demand.stored and kind not in ("auto", "dense"):
         raise InvalidParameter("design", kind, "'dense': X itself is asked for, or it is not Gaussian")
+    if kind == "virtual" and not equivariant:
+        raise InvalidParameter("design", kind, "'dense', 'dice' or 'streamed': the learner looks at single coordinates")
     available = (available_bytes() if memory is None else memory) - demand.besides
-    possible = _possible(demand) if kind == "auto" else [(kind, _MAKERS[kind](demand))]
+    possible = _possible(demand, equivariant) if kind == "auto" else [(kind, _MAKERS[kind](demand))]
     fitting = [pair for pair in possible if pair[1].bytes_per_seed() + demand.per_seed <= available]
     kind, design = fitting[0] if fitting else possible[-1]
     needed = design.bytes_per_seed() + demand.per_seed
@@ -122,7 +128,7 @@ def available_bytes() -> int:
     return int(_SHARE * os.sysconf(pages) * os.sysconf("SC_PAGE_SIZE"))
 
 
-def _possible(demand: Demand) -> list[tuple[str, Design]]:
+def _possible(demand: Demand, equivariant: bool) -> list[tuple[str, Design]]:
     """The designs that can serve, the one with the least work first and the one with the least memory last."""
     if demand.stored:
         return [("dense", _MAKERS["dense"](demand))]
@@ -131,11 +137,14 @@ def _possible(demand: Demand) -> list[tuple[str, Design]]:
     # A question to a reused virtual batch reads its coordinates once and the earlier questions three times; to a stored
     # one, X.
     stored_first = demand.uses > 1 and demand.known + demand.width + 4 * asked > demand.dim
-    for kind in ("dense", "virtual", "streamed") if stored_first else ("virtual", "dense", "streamed"):
+    sampled = "virtual" if equivariant else "dice"
+    if not equivariant:  # a question to dice reads what was asked before, in R^d and in R^n; to a stored batch, X
+        stored_first = demand.rows * demand.dim <= (demand.known + 4 * asked) * (demand.rows + demand.dim)
+    for kind in ("dense", sampled, "streamed") if stored_first else (sampled, "dense", "streamed"):
         try:
             found.append((kind, _MAKERS[kind](demand)))
         except InvalidParameter:
-            continue  # this kind has no room in so small a problem; dense always has
+            continue  # this kind has no room in so small a problem, or no norms; dense always has
     return found[:1] if demand.compared else found  # in the frame that they span, samples are never larger than in R^d
 
 

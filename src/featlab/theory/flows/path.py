@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
 from featlab.learners.flows import NormalisedFlow, SphericalFlow
+from featlab.outcome import Outcome
 from featlab.targets.inputs import Inputs, Isotropic, Spiked
 from featlab.theory.flows.averages import Averages
 
@@ -163,7 +164,7 @@ class Path:
     points: Floats
     losses: Floats
     iterations: int
-    outcome: str
+    outcome: Outcome
 
     def after(self, steps: ArrayLike) -> Floats:
         """The points after these numbers of steps."""
@@ -180,7 +181,7 @@ def walk(landscape: Landscape, weights: Floats, steps: int | None = None) -> Pat
     losses = [landscape.loss(points[0])]
     most, steepest = learner.steps if steps is None else steps, 0.0
 
-    def path(taken: int, outcome: str) -> Path:
+    def path(taken: int, outcome: Outcome) -> Path:
         return Path(np.array(points), np.array(losses), taken, outcome)
 
     for number in range(1, most + 1):
@@ -189,13 +190,13 @@ def walk(landscape: Landscape, weights: Floats, steps: int | None = None) -> Pat
         slope = float(tangent @ direction)
         steepest = max(steepest, slope)
         if 0 < slope <= learner.tolerance * steepest:
-            return path(number, "ok")
+            return path(number, Outcome.OK)
         found = _search(landscape, points[-1], losses[-1], direction, slope) if slope > 0 else None
         if found is None:
-            return path(number, "stalled")
+            return path(number, Outcome.STALLED)
         points.append(found[0])
         losses.append(found[1])
-    return path(most, "not converged")
+    return path(most, Outcome.NOT_CONVERGED)
 
 
 def _search(

@@ -9,16 +9,11 @@ import numpy as np
 from featlab.gaussian.activations import activation
 from featlab.gaussian.hermite import Floats
 from featlab.learners.flows import SphericalFlow
+from featlab.outcome import Outcome
 from featlab.targets.inputs import Isotropic, Spiked
 from featlab.theory.flows.averages import Averages
 from featlab.theory.flows.path import Landscape, Path, Spike, walk
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
-
-_REMEDIES = {
-    "ok": "",
-    "not converged": "the flow still moves: more steps",
-    "stalled": "there is no slope, or no lower loss above `floor`: another start, or a lower floor and more steps",
-}
 
 
 @dataclass(frozen=True)
@@ -57,7 +52,7 @@ def predict_flow(question: Question, start: Start) -> Prediction:
     paths = [walk(scape, row, last) for scape, row in zip(landscapes, neurons.weights, strict=True)]
     values = _values(question, landscapes, paths, neurons.cosines)
     outcome = _worst(paths, last, learner.steps)
-    return Prediction(values, _words(question), outcome=outcome, remedy=_REMEDIES[outcome])
+    return Prediction(values, _words(question), outcome=outcome)
 
 
 def _neurons(question: Question, start: Start, landscapes: list[Landscape]) -> Neurons:
@@ -111,12 +106,12 @@ def _values(question: Question, landscapes: list[Landscape], paths: list[Path], 
     return values
 
 
-def _worst(paths: list[Path], asked: int, most: int) -> str:
+def _worst(paths: list[Path], asked: int, most: int) -> Outcome:
     """How a student ends; one that is not followed to its end is fine."""
     outcomes = [path.outcome for path in paths]
-    if "not converged" in outcomes:
-        return "not converged" if asked == most else "ok"
-    return "stalled" if "stalled" in outcomes else "ok"
+    if Outcome.NOT_CONVERGED in outcomes:
+        return Outcome.NOT_CONVERGED if asked == most else Outcome.OK
+    return Outcome.STALLED if Outcome.STALLED in outcomes else Outcome.OK
 
 
 def _words(question: Question) -> str:

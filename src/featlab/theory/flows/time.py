@@ -20,6 +20,7 @@ from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import legendre
 from featlab.learners.checks import positive_integer
+from featlab.outcome import Outcome
 from featlab.theory.flows.averages import Averages
 from featlab.theory.flows.path import Landscape
 
@@ -32,7 +33,7 @@ class Course:
     could not be solved, NaN from there on."""
 
     points: Floats
-    outcome: str
+    outcome: Outcome
 
 
 def integrate(landscape: Landscape, weights: Floats, times: Floats) -> Course:
@@ -53,12 +54,12 @@ def integrate(landscape: Landscape, weights: Floats, times: Floats) -> Course:
     points[times == 0] = begin
     later = times[times > 0]
     if not later.size:
-        return Course(points, "ok")
+        return Course(points, Outcome.OK)
     found = solve_ivp(velocity, (0.0, times[-1]), begin, "LSODA", later, rtol=1e-8, atol=1e-10)
     reached = found.y.T[: later.size]
     first = times.size - later.size
     points[first : first + len(reached)] = landscape.norm * reached / np.linalg.norm(reached, axis=1, keepdims=True)
-    return Course(points, "ok" if found.success else "not converged")
+    return Course(points, Outcome.OK if found.success else Outcome.NOT_CONVERGED)
 
 
 def run_time(averages: Averages, start: float, within: float, second: float = 1.0) -> float:

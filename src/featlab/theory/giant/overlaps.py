@@ -27,6 +27,7 @@ from featlab.errors import InvalidParameter
 from featlab.gaussian.activations import Activation, activation
 from featlab.gaussian.hermite import Floats
 from featlab.learners.giant import GiantSteps
+from featlab.outcome import Outcome
 from featlab.targets import Target
 from featlab.theory.giant.features import smoothed
 from featlab.theory.online.rules import sobol_normals, symmetric_root
@@ -87,7 +88,7 @@ def predict_giant(question: Question, start: Start) -> Prediction:
         f"the overlaps, of order {learner.steps_at(question.dim)[-1] / question.samples**0.5:.2g}, are neglected."
     )
     remedy = "the norm of a neuron exceeds 1e6: take a smaller scale, or more samples" if diverged else ""
-    return Prediction(values, words, errors, "diverged" if diverged else "ok", remedy)
+    return Prediction(values, words, errors, Outcome.DIVERGED if diverged else Outcome.OK, remedy)
 
 
 def trajectory(question: Question, student: Student, start: Start, key: int) -> dict[str, Floats]:

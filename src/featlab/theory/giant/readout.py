@@ -17,6 +17,7 @@ from featlab.gaussian.quadrature import gauss_pieces, legendre
 from featlab.learners.giant import GiantSteps
 from featlab.learners.readout import LEAVE_ONE_OUT_GRID, Readout
 from featlab.learners.students import TwoLayer
+from featlab.outcome import Outcome
 from featlab.theory.giant.features import (
     NODES,
     Features,
@@ -52,7 +53,9 @@ def predict_readout(question: Question, start: Start) -> Prediction:
         "relative order sqrt(2/d), are neglected."
     )
     remedy = "" if solved else "the equations for this ridge were not solved: raise it"
-    return Prediction({"risk": risks, "ridge": ridges}, words, {}, "ok" if solved else "not converged", remedy)
+    return Prediction(
+        {"risk": risks, "ridge": ridges}, words, {}, Outcome.OK if solved else Outcome.NOT_CONVERGED, remedy
+    )
 
 
 def giant_step_features(

@@ -11,6 +11,7 @@ from featlab.analysis.grids import build_grids
 from featlab.analysis.verdict import check_size
 from featlab.learners.checks import positive_integer
 from featlab.learners.kernels import KERNEL_RIDGES, KernelRidge
+from featlab.outcome import Outcome
 from featlab.targets import Isotropic, Spiked, Target
 from featlab.theory.giant.labels import conditional_labels
 from featlab.theory.kernels.isotropic import DegreeEnergies, KernelRisk, highest_degree, isotropic_risk
@@ -57,9 +58,11 @@ def predict_kernel_ridge(question: Question, start: Start) -> Prediction:
     answer = {"risk": found[best].risk, "captured": found[best].captured, "ridge": ridges[best]}
     values = {name: np.full(len(question.steps), value if converged else np.nan) for name, value in answer.items()}
     if not converged:
-        return Prediction(values, words, {}, "not converged", "the equations for this ridge were not solved: raise it")
+        return Prediction(
+            values, words, {}, Outcome.NOT_CONVERGED, "the equations for this ridge were not solved: raise it"
+        )
     if found[best].rare > _MOST_RARE:
-        return Prediction(values, words, {}, "rare inputs", _RARE_REMEDY)
+        return Prediction(values, words, {}, Outcome.RARE_INPUTS, _RARE_REMEDY)
     return Prediction(values, words)
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from featlab.gaussian.hermite import Floats
+from featlab.outcome import Outcome
 from featlab.theory.online.averages import Averages, AveragesOf
 
 DIVERGED_NORM = 1e6  # as a simulation counts it
@@ -58,7 +59,7 @@ class Trajectory:
 
     overlap: Floats
     gram: Floats
-    outcome: str
+    outcome: Outcome
     remedy: str
 
 
@@ -105,13 +106,13 @@ def integrate(
     return Trajectory(full[:, :split].reshape(-1, *shape), full[:, split:].reshape(-1, width, width), outcome, remedy)
 
 
-def _outcome(status: int, reached: int) -> tuple[str, str]:
+def _outcome(status: int, reached: int) -> tuple[Outcome, str]:
     if status == 0:
-        return "ok", ""
+        return Outcome.OK, ""
     if status == 1:
-        return "diverged", "the norm of a neuron exceeds 1e6: take a smaller step_size, or constraint='spherical'"
+        return Outcome.DIVERGED, "the norm of a neuron exceeds 1e6: take a smaller step_size, or constraint='spherical'"
     remedy = (
         f"the equations became too steep after {reached} of the asked times, as they do before a divergence: "
         "take a smaller step_size, or ask for earlier times"
     )
-    return "not integrated", remedy
+    return Outcome.NOT_INTEGRATED, remedy

@@ -17,6 +17,7 @@ from featlab.gaussian.activations import activation
 from featlab.gaussian.hermite import Floats
 from featlab.learners.reuse import ReusedBatch
 from featlab.learners.steps import step_at
+from featlab.outcome import Outcome
 from featlab.targets.inputs import Isotropic
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
 from featlab.theory.reuse.dmft import Descent, Path, frame, walk
@@ -127,7 +128,7 @@ def predict_reuse(question: Question, start: Start) -> Prediction:
             f"Dynamical mean field of full-batch steps at n/d = {descent.ratio:g}, {found.method}; it neglects the "
             "fluctuations of a finite d, of order 1/sqrt(d) in a single run."
         ),
-        outcome="diverged" if diverged else "ok",
+        outcome=Outcome.DIVERGED if diverged else Outcome.OK,
         remedy="the norm of a neuron exceeds 1e6: take a smaller step_size or a constraint" if diverged else "",
     )
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from featlab.errors import InvalidParameter
 from featlab.gaussian.activations import activation
+from featlab.learners.fields import LEAVE_ONE_OUT
 from featlab.learners.giant import GiantSteps
-from featlab.learners.readout import LEAVE_ONE_OUT, Readout
+from featlab.learners.readout import Readout
 from featlab.learners.students import TwoLayer
 from featlab.targets import Target
 from featlab.theory.spiked.signal import gradient_sizes

@@ -6,6 +6,7 @@ import numpy as np
 
 from featlab.gaussian.hermite import Floats
 from featlab.learners.tied import TiedFlow
+from featlab.outcome import Outcome
 from featlab.theory.question import NoPrediction, Prediction, Question
 from featlab.theory.tied.flow import Path, population_flow
 from featlab.theory.tied.loss import ORDERS, PopulationLoss, population_loss
@@ -28,12 +29,11 @@ def predict_tied(question: Question, start: TiedStart) -> Prediction:
     if learner.tuning_samples is not None:
         del values["risk"]  # a simulation has that of the network fitted once more
     sound = all(np.all(np.isfinite(path.cosine)) for path in paths)
-    outcome, remedy = ("ok", "") if sound else ("not integrated", "ask for earlier times")
     words = (
         "Projected gradient flow on the population loss, from the starts of a simulation: infinitely many samples at "
         "any dimension. Neglected: fluctuations of order sqrt(d/n) of the gradient, and minima of finite samples."
     )
-    return Prediction(values, words, outcome=outcome, remedy=remedy)
+    return Prediction(values, words, outcome=Outcome.OK if sound else Outcome.NOT_INTEGRATED)
 
 
 def _values(paths: list[Path], losses: list[PopulationLoss], noise: float) -> dict[str, Floats]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from featlab.errors import InvalidParameter
 from featlab.learners.checks import positive_integer
-from featlab.learners.readout import Readout
+from featlab.learners.protocol import Learner
 
 _DEFAULT_TIMES = 40
 _MOST_STEPS = 2**31 - 1
@@ -24,7 +24,7 @@ class Schedule:
     unit: float
 
 
-def schedule(learner: Any, dim: int, samples: int | None, times: Sequence[float] | None) -> Schedule:
+def schedule(learner: Learner, dim: int, samples: int | None, times: Sequence[float] | None) -> Schedule:
     """When to look at a run, by the `clock` of its learner.
 
     "one-pass": time is steps/d; `times` says when to look, or `samples` in all, at 40 log-spaced times.
@@ -36,19 +36,18 @@ def schedule(learner: Any, dim: int, samples: int | None, times: Sequence[float]
     """
     if learner.clock == "once":
         return _once(learner, samples, times)
-    if isinstance(learner, Readout):
-        return schedule(learner.first, dim, samples, times)
+    paced: Any = getattr(learner, "paced_by", learner)
     if learner.clock == "flow":
-        return _flow(learner, times)
+        return _flow(paced, times)
     if learner.clock in ("steps", "iterations"):
-        every = _log_spaced(learner.steps) if learner.clock == "iterations" else range(learner.steps + 1)
+        every = _log_spaced(paced.steps) if learner.clock == "iterations" else range(paced.steps + 1)
         steps = _step_numbers(every if times is None else times, 1.0)
-        if steps[-1] > learner.steps:
-            raise InvalidParameter("times", times, f"step numbers from 0 to {learner.steps}")
+        if steps[-1] > paced.steps:
+            raise InvalidParameter("times", times, f"step numbers from 0 to {paced.steps}")
         return Schedule(steps, 1.0)
-    last = None if samples is None else positive_integer("samples", samples) // learner.batch
+    last = None if samples is None else positive_integer("samples", samples) // paced.batch
     if last == 0:
-        raise InvalidParameter("samples", samples, f"at least one batch of {learner.batch}")
+        raise InvalidParameter("samples", samples, f"at least one batch of {paced.batch}")
     if times is None:
         if last is None:
             raise InvalidParameter("samples", None, "a number of samples, or times= in units of d steps")
@@ -67,8 +66,8 @@ def _flow(learner: Any, times: Sequence[float] | None) -> Schedule:
     return Schedule(steps, unit)
 
 
-def _once(learner: Any, samples: int | None, times: Sequence[float] | None) -> Schedule:
-    if isinstance(learner, Readout):
+def _once(learner: Learner, samples: int | None, times: Sequence[float] | None) -> Schedule:
+    if getattr(learner, "fits_readout", False):
         if samples is not None:
             raise InvalidParameter("samples", samples, "None: RandomFeatures states its own number of samples")
     elif samples is None:

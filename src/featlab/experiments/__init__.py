@@ -1,0 +1,7 @@
+"""What is learned, by whom, how, and when to look: the one description that simulations and predictions share."""
+
+from __future__ import annotations
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

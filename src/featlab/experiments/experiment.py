@@ -1,0 +1,176 @@
+"""One experiment, validated once: a command, a study, an exhibit or a person hands it to `simulate` and `predict`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from inspect import signature
+from typing import TYPE_CHECKING, Any
+
+from featlab.errors import InvalidParameter
+from featlab.learners.checks import positive_integer
+from featlab.learners.fields import COUNT, Description, Kind, choice, option, or_none, read_numbers, read_whole
+from featlab.learners.protocol import Learner, check_contract
+
+if TYPE_CHECKING:
+    from jax import Array
+
+    from featlab.experiments.schedule import Schedule
+    from featlab.targets import Target
+
+DESIGNS = ("auto", "virtual", "dense", "streamed", "dice")
+PRECISIONS = ("float32", "float64")
+_MOST_SEEDS = 2**32
+# Checked where they are used: times by the learner's clock, seeds by `of`, a key by its type, names by the learner.
+_TIMES = Kind(lambda name, value: None, read_numbers, "T,..")
+_SEEDS = Kind(lambda name, value: None, read_whole, "N")
+_KEY = Kind(lambda name, value: None, read_whole, "K")
+_NAMES = Kind(lambda name, value: None, lambda name, text: tuple(text.split(",")), "NAME,..")
+
+
+@dataclass(frozen=True)
+class Experiment(Description):
+    """A target, who learns it and how, from how much data, when to look, and by which random numbers.
+
+    What is given as text, a number or a list becomes what it stands for; every default is filled in. All that can be
+    refused before anything runs is refused here.
+
+    Attributes:
+        target: a `Target`, or its text; with noise and inputs of its own. Where a law of its inputs in d
+            (`SpikeLaw`) is given, `concrete` is the target at `dim`.
+        learner: a `Learner`, of this package or your own.
+        dim: the dimension d of the inputs, at least the target's rank.
+        samples: one-pass learners: samples in all. Learners with a batch: samples in it.
+        times: when to look. One-pass learners: in units of d steps. Flows: in theirs. Else: numbers of steps. None, the
+            learner's own choice.
+        student: what is trained, of the kind that the learner trains; None, the default of that kind.
+        seeds: how many runs, or their numbers; the result for a seed does not depend on the others.
+        key: the root of all randomness.
+        design: how the data exist: "auto", "virtual", "dense", "streamed" or "dice". All are exact.
+        observe: what to measure, names of `featlab.results.QUANTITIES`; None, the usual ones of the learner.
+        dtype: "float32" or "float64".
+        memory: bytes that a run may use; None, half of what is free.
+    """
+
+    target: Target
+    learner: Learner
+    dim: int = field(metadata=option(COUNT, "dimension of the inputs, such as 1e6"))
+    samples: int | None = field(
+        default=None,
+        metadata=option(or_none(COUNT), "one-pass learners: samples in all; others: in a batch"),
+    )
+    times: tuple[float, ...] | None = field(
+        default=None, metadata=option(_TIMES, "when to look: one-pass learners in units of d steps, others in steps")
+    )
+    student: Any = None
+    seeds: tuple[int, ...] = field(default=tuple(range(10)), metadata=option(_SEEDS, "how many independent runs; 10"))
+    key: int | Array = field(default=0, metadata=option(_KEY, "the root of all randomness"))
+    design: str = field(
+        default="auto", metadata=option(choice(*DESIGNS), "how the data exist; all designs are exact in law")
+    )
+    observe: tuple[str, ...] | None = field(default=None, metadata=option(_NAMES, "what to measure"))
+    dtype: str = field(default="float32", metadata=option(choice(*PRECISIONS), "precision of the run"))
+    memory: int | None = field(default=None, metadata=option(or_none(COUNT), "bytes that a run may use"))
+
+    @classmethod
+    def of(
+        cls,
+        target: Target | str,
+        learner: Learner,
+        *,
+        dim: int,
+        samples: int | None = None,
+        times: Sequence[float] | None = None,
+        student: Any = None,
+        seeds: int | Iterable[int] = 10,
+        key: int | Array = 0,
+        design: str = "auto",
+        observe: str | Iterable[str] | None = None,
+        dtype: str = "float32",
+        memory: int | None = None,
+    ) -> Experiment:
+        """The experiment, from whatever says what each part is."""
+        from featlab.targets import target as make_target
+
+        check_contract(learner)
+        return cls(
+            target=make_target(target) if isinstance(target, str) else target,
+            learner=learner,
+            dim=positive_integer("dim", dim),
+            samples=samples,
+            times=None if times is None else tuple(times),
+            student=_student(learner, student),
+            seeds=_seed_numbers(seeds),
+            key=key,
+            design=design,
+            observe=None if observe is None else tuple([observe] if isinstance(observe, str) else observe),
+            dtype=dtype,
+            memory=memory,
+        )
+
+    def check_together(self) -> None:
+        """Inputs that the learner knows, room for the directions, and times that its clock has."""
+        name, laws = type(self.learner).__name__, self.learner.inputs
+        if not isinstance(self.concrete.inputs, laws):
+            kinds = " or ".join(law.__name__ for law in laws)
+            where = "inputs= of featlab.target, or --hypercube and --spike on a command line"
+            raise InvalidParameter("inputs", self.concrete.inputs, f"{kinds} for {name}; they are said by {where}")
+        if self.dim < self.target.rank:
+            expected = f"at least {self.target.rank}, the number of the target's directions"
+            raise InvalidParameter("dim", self.dim, expected)
+        _ = self.plan
+
+    @cached_property
+    def concrete(self) -> Target:
+        """The target with the inputs that it has at this dimension."""
+        return self.target.at(self.dim)
+
+    @cached_property
+    def plan(self) -> Schedule:
+        """When to look, in numbers of steps."""
+        from featlab.experiments.schedule import schedule
+
+        return schedule(self.learner, self.dim, self.samples, self.times)
+
+    @property
+    def needs_start(self) -> tuple[str, ...]:
+        """What of the start is left to chance, and has to be told to a prediction; empty, nothing is."""
+        return self.learner.needs_start(self.student, self.concrete)
+
+
+def _student(learner: Learner, student: Any) -> Any:
+    """The student that runs: the default of the learner's kind unless given; None for a learner that has none."""
+    kind, name = learner.student_kind, type(learner).__name__
+    if kind is None:
+        if student is not None:
+            raise InvalidParameter("student", student, f"None: {name} has none, it estimates by itself")
+        return None
+    if student is not None and not isinstance(student, kind):
+        raise InvalidParameter("student", student, f"a {kind.__name__}, which is what {name} trains")
+    return kind() if student is None else student
+
+
+def _seed_numbers(seeds: int | Iterable[int]) -> tuple[int, ...]:
+    numbers = list(range(positive_integer("seeds", seeds))) if not isinstance(seeds, Iterable) else list(seeds)
+    if not numbers or any(isinstance(n, bool) or int(n) != n or not 0 <= n < _MOST_SEEDS for n in numbers):
+        raise InvalidParameter("seeds", seeds, "a number of seeds, or whole numbers from 0 to 2^32 - 1")
+    return tuple(int(number) for number in numbers)
+
+
+def as_experiment(target: Experiment | Target | str, learner: Learner | None, settings: dict[str, Any]) -> Experiment:
+    """The experiment as it was given, or the one that a target, a learner and the settings of `Experiment.of` describe.
+
+    Beside an experiment nothing may be said: it says everything.
+    """
+    if not isinstance(target, Experiment):
+        if learner is None:
+            raise InvalidParameter("learner", None, "a learner, or an Experiment in the place of the target")
+        return Experiment.of(target, learner, **settings)
+    defaults = {name: parameter.default for name, parameter in signature(Experiment.of).parameters.items()}
+    said = [name for name, value in settings.items() if value is not None and value != defaults[name]]
+    if learner is not None or said:
+        first = said[0] if said else "learner"
+        expected = "nothing beside an Experiment, which says it all; dataclasses.replace makes another one"
+        raise InvalidParameter(first, settings.get(first, learner), expected)
+    return target
