@@ -91,7 +91,7 @@ def problem(learner: Any, *, dim: int, width: int, kind: str, samples: int | Non
     """He3 and a relu student on the design of that kind."""
     student = TwoLayer(width)
     wanted = demand(learner, student, Cubic(), Sizes(dim, Cubic.rank, samples, np.dtype(np.float32)))
-    return Problem(Cubic(), student, learner, choose(wanted, kind).design)  # type: ignore[arg-type]
+    return Problem(Cubic(), student, learner, choose(wanted, True, kind).design)  # type: ignore[arg-type]
 
 
 def time_run(task: Problem, steps: int, seeds: int, repeats: int, *, from_start: bool = True) -> Timing:

@@ -222,7 +222,7 @@ def amp(sizes: Sizes) -> list[Row]:
 def _amp_problem(dim: int, ratio: int, iterations: int) -> Problem:
     learner, target = BayesAmp(iterations, tolerance=1e-12), Parity()
     wanted = demand(learner, None, target, RunSizes(dim, target.rank, ratio * dim, np.dtype(np.float32)))
-    return Problem(target, None, learner, choose(wanted).design)  # type: ignore[arg-type]
+    return Problem(target, None, learner, choose(wanted, True).design)  # type: ignore[arg-type]
 
 
 def _dice_numbers(size: Reuse) -> int:

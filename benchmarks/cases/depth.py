@@ -35,7 +35,7 @@ def rows(small: bool) -> list[Row]:
     student = ThreeLayer(width, second, "h2+h3", "tanh")
     learner = Layerwise(second_ridge=1e-4)
     sizes = Sizes(dim, tree.rank, count, np.dtype(np.float32))
-    task = Problem(tree, student, learner, choose(demand(learner, student, tree, sizes), "dense").design)
+    task = Problem(tree, student, learner, choose(demand(learner, student, tree, sizes), True, "dense").design)
     setting = f"d={dim} p1={width} p2={second} n={count}"
     goal = None if small else 0.5
     return [*_first(task, setting, 2 if small else 5, goal), *_second(task, setting, 2 if small else 5, goal)]

@@ -48,7 +48,7 @@ def rows(small: bool) -> list[Row]:
 
 def _task(learner: Any, dim: int, samples: int, kind: str) -> Problem:
     wanted = demand(learner, None, Cubic(), Sizes(dim, Cubic.rank, samples, np.dtype(np.float32)))
-    return Problem(Cubic(), None, learner, choose(wanted, kind).design)  # type: ignore[arg-type]
+    return Problem(Cubic(), None, learner, choose(wanted, True, kind).design)  # type: ignore[arg-type]
 
 
 def _data(dim: int, samples: int) -> tuple[np.ndarray, np.ndarray]:

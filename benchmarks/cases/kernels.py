@@ -51,7 +51,7 @@ def rows(small: bool) -> list[Row]:
 def _time_fit(learner: KernelRidge, dim: int, samples: int, kind: str, repeats: int = 1) -> Timing:
     """One seed, the drawing of its samples and the measurement of its risk included; compiled before."""
     wanted = demand(learner, None, Cubic(), Sizes(dim, Cubic.rank, samples, np.dtype(np.float32)))
-    task = Problem(Cubic(), None, learner, choose(wanted, kind).design)
+    task = Problem(Cubic(), None, learner, choose(wanted, True, kind).design)
     keys = jax.vmap(lambda seed: fold(root_key(0), seed))(np.arange(1, dtype=np.uint32))
     carry = start(task, keys)
     with double_precision():

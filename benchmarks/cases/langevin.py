@@ -58,7 +58,7 @@ def rows(small: bool) -> list[Row]:
 def _problem(dim: int, samples: int, width: int, steps: int) -> Problem:
     student, learner = MeanFieldTanh(width), LangevinDynamics(steps)
     wanted = demand(learner, student, Xor(), Sizes(dim, Xor.rank, samples, np.dtype(np.float32)))
-    return Problem(Xor(), student, learner, with_inputs(choose(wanted).design, Hypercube()))  # type: ignore[arg-type]
+    return Problem(Xor(), student, learner, with_inputs(choose(wanted, True).design, Hypercube()))  # type: ignore[arg-type]
 
 
 def _product(dim: int, samples: int, width: int, repeats: int) -> float:

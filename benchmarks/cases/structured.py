@@ -32,7 +32,7 @@ def rows(small: bool) -> list[Row]:
 def _timed(inputs: Inputs, dim: int, samples: int, width: int, repeats: int) -> Timing:
     student = TwoLayer(width, biases="gaussian")
     wanted = demand(_STEP, student, Cubic(), Sizes(dim, Cubic.rank, samples, np.dtype(np.float32)))
-    design = with_inputs(choose(wanted).design, inputs)
+    design = with_inputs(choose(wanted, True).design, inputs)
     return time_run(Problem(Cubic(), student, _STEP, design), 1, 1, repeats)  # type: ignore[arg-type]
 
 

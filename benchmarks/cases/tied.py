@@ -81,7 +81,7 @@ def _step(size: Size) -> list[Row]:
     )
     student = TiedNetwork(size.width)
     wanted = demand(learner, student, Cubic(), Sizes(size.dim, 1, size.rows, np.dtype(np.float32)))
-    task = Problem(Cubic(), student, learner, choose(wanted, "dense").design)
+    task = Problem(Cubic(), student, learner, choose(wanted, True, "dense").design)
     whole = time_run(task, 1, 1, size.repeats, from_start=False)
     ours = Timing(whole.seconds / size.descents, whole.compile_seconds)
     inputs, (_, labels, second, knots, signs) = gaussian_batch(size.rows, size.dim), _numbers(size)

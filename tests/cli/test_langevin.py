@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 from featlab.cli.app import app
 from featlab.errors import InvalidParameter
 from featlab.learners import LangevinDynamics, MeanFieldTanh, StepLaw
-from featlab.runners.questions import asked, check
+from featlab.runners.questions import check, experiment_of
 from featlab.targets import Hypercube
 
 XOR = ["sign(h1*h2)", "--dim", "6", "--samples", "9"]
@@ -54,9 +54,9 @@ def test_misuse_exits_with_2_on_stderr(command: str, arguments: list[str], words
 def test_a_point_of_a_study() -> None:
     point = {"target": "sign(h1*h2)", "hypercube": 0.5, "learner": "langevin", "steps": 48, "dim": 8, "samples": 20}
     check(point)
-    found = asked({**point, "width": 32, "temperature": "0.2/d"})
-    assert found["target"].inputs == Hypercube(0.5)
-    assert found["learner"] == LangevinDynamics(48, temperature=StepLaw(0.2, 1))
-    assert found["student"] == MeanFieldTanh(32)
+    found = experiment_of({**point, "width": 32, "temperature": "0.2/d"})
+    assert found.target.inputs == Hypercube(0.5)
+    assert found.learner == LangevinDynamics(48, temperature=StepLaw(0.2, 1))
+    assert found.student == MeanFieldTanh(32)
     with pytest.raises(InvalidParameter, match="anisotropy"):
         check({**point, "hypercube": -1})

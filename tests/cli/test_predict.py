@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 import featlab
 from featlab.cli.app import app
 from featlab.cli.predict import PREDICT_EPILOG
+from featlab.experiments.text import RUN_ONLY
 from featlab.learners import ReusedBatch, TwoLayer
 
 SMALL = shlex.split(
@@ -51,7 +52,7 @@ def test_the_options_are_those_of_simulate() -> None:
         {name for parameter in commands[command].params for name in parameter.opts}
         for command in ("predict", "simulate", "compare")
     )
-    assert simulating - predicting == {"--seeds", "--design", "--key"}
+    assert simulating - predicting == {f"--{name}" for name in RUN_ONLY}
     assert predicting <= simulating
     assert comparing - simulating == {"--allowance", "--signless"}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +16,10 @@ import featlab
 import featlab.learners
 import featlab.simulation.run
 from featlab.cli.app import app
-from featlab.cli.learner_options import build_learner, build_student, other_fields, step
 from featlab.cli.simulate import SIMULATE_EPILOG
-from featlab.learners import Extragradient, GiantSteps, Readout, ReusedBatch, StepLaw, TwoLayer
-from featlab.learners.words import LEARNERS
+from featlab.experiments.text import COMMON_NAMES, READOUT_NAMES, option_table
+from featlab.learners import StepLaw
+from featlab.learners.registry import learner_names
 
 # One small run, compiled once for all tests of this file.
 SMALL = ["tanh(h1)", "--learner", "online-sgd", "--dim", "30", "--step-size", "0.5/d", "--seeds", "3"]
@@ -93,25 +92,37 @@ def test_a_diverged_run_is_null_in_json_and_told_in_the_table() -> None:
     assert re.search(r"Outcome: 2 diverged \(first at step \d+\)\.", shown)
 
 
+RUN = shlex.split("--learner online-sgd --dim 9 --step-size 1 --times 1")
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["--learner", "online-sgd"], "--dim"),
         (["--learner", "onlinesgd", "--dim", "10"], "did you mean 'online-sgd'?"),
-        (["--learner", "online-sgd", "--dim", "10"], "--step-size: online-sgd needs it"),
-        (["--learner", "reused-batch", "--dim", "10", "--step-size", "1"], "--steps: reused-batch needs it"),
+        (["--learner", "online-sgd", "--dim", "10"], "--step-size: expected a value: online-sgd needs one"),
+        (
+            ["--learner", "reused-batch", "--dim", "10", "--step-size", "1"],
+            "--steps: expected a value: reused",
+        ),
         (["--stepsize", "1"], "no such option: --stepsize; did you mean --step-size?"),
         (["--learner", "giant-steps", "--dim", "9", "--inner-step", "1"], "it belongs to extragradient"),
-        (["--learner", "random-features", "--dim", "9", "--steps", "1"], "which takes --readout, --ridge"),
-        (["--learner", "random-features", "--dim", "9"], "--readout: random-features needs"),
-        (["--learner", "online-sgd", "--dim", "9", "--step-size", "1", "--ridge", "1"], "--ridge: only with --readout"),
+        (["--learner", "random-features", "--dim", "9", "--steps", "1"], "which takes readout, ridge"),
+        (
+            ["--learner", "random-features", "--dim", "9"],
+            "--readout: expected with random-features",
+        ),
+        (
+            ["--learner", "online-sgd", "--dim", "9", "--step-size", "1", "--ridge", "1"],
+            "--ridge: got '1', expected a readout beside it",
+        ),
         (["--learner", "online-sgd", "--dim", "9", "--step-size", "1/n"], "--step-size: got '1/n'"),
         (["--learner", "online-sgd", "--dim", "9", "--step-size", "-1"], "a step size above 0"),
         (["--learner", "online-sgd", "--dim", "9", "--step-size", "nan"], "--step-size: got 'nan'"),
         (["--learner", "online-sgd", "--dim", "9.5", "--step-size", "1"], "--dim: got '9.5'"),
         (["--learner", "online-sgd", "--dim", "0", "--step-size", "1", "--times", "1"], "dim: got 0"),
         (["--learner", "online-sgd", "--dim", "9", "--step-size", "1", "--times", "1,x"], "--times: got 'x'"),
-        (["--learner", "online-sgd", "--dim", "9", "--step-size", "1"], "samples: got None"),
+        (["--learner", "online-sgd", "--dim", "9", "--step-size", "1"], "--samples: expected a number of samples"),
         (["--learner", "online-sgd", "--dim", "9", "--step-size", "1", "--activation", "reul"], "reul"),
         (["--learner", "online-sgd", "--dim", "9", "--step-size", "1", "--loss", "log"], "loss: got 'log'"),
         (
@@ -122,8 +133,8 @@ def test_a_diverged_run_is_null_in_json_and_told_in_the_table() -> None:
             shlex.split("--learner reused-batch --dim 1e6 --samples 3e6 --steps 2 --step-size 1 --design dense"),
             "bytes",
         ),
-        (["--learner", "online-sgd", "--dim", "9", "--step-size", "1", "--figure", "run.txt"], "ends in .png"),
-        (["--learner", "online-sgd", "--dim", "9", "--step-size", "1", "--figure", "no/such/run.png"], "no directory"),
+        ([*RUN, "--figure", "run.txt"], "ends in .png"),
+        ([*RUN, "--figure", "no/such/run.png"], "no directory"),
     ],
 )
 def test_misuse_exits_with_2_on_stderr(arguments: list[str], words: str) -> None:
@@ -138,58 +149,25 @@ def test_a_leading_minus_is_no_option() -> None:
     assert "'-foo(h1)'" in run("-foo(h1)", "--learner", "online-sgd", "--dim", "9", "--step-size", "1").stderr
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("0.1", 0.1),
-        ("1e-3", 1e-3),
-        ("-0.5", -0.5),
-        ("0.1/d", StepLaw(0.1, 1)),
-        ("2/d^1.5", StepLaw(2, 1.5)),
-        ("2*d^-0.5", StepLaw(2, 0.5)),
-        ("2 * d^(-1)", StepLaw(2, 1)),
-    ],
-)
-def test_steps_are_numbers_or_laws(text: str, value: object) -> None:
-    assert step("step-size", text) == value
-
-
-def test_options_become_learners() -> None:
-    assert build_learner("extragradient", {"step_size": "0.1/d", "inner_step": "-0.2"}, None, None) == Extragradient(
-        StepLaw(0.1, 1), -0.2
-    )
-    assert build_learner("giant-steps", {"steps": 2, "scale": "4,2"}, None, None) == GiantSteps(2, (4.0, 2.0))
-    reused = ReusedBatch(3, 0.2)
-    assert build_learner("reused-batch", {"steps": 3, "step_size": "0.2"}, "1e3", "0.1") == Readout(reused, 1000, 0.1)
-    assert build_learner("reused-batch", {"steps": 3, "step_size": "0.2"}, "same", None) == Readout(reused, data="same")
-    assert build_student("online-sgd", {"width": 4, "biases": "0.5", "paired": True}) == TwoLayer(
-        4, biases=0.5, paired=True
-    )
-    assert build_student("online-sgd", {"biases": "gaussian"}).biases == "gaussian"
-    assert build_student("online-sgd", {"width": 2, "start": "planted", "planted": "0.3,0.1;0,-0.2"}) == TwoLayer(
-        2, start="planted", planted=((0.3, 0.1), (0.0, -0.2))
-    )
-
-
-def test_every_field_of_a_two_layer_student_is_an_option() -> None:
+def test_every_field_is_an_option() -> None:
+    """Of every learner and student that has a name, and of an experiment: nothing is left to be listed by hand."""
     options = {name for parameter in get_command(app).commands["simulate"].params for name in parameter.opts}
-    for field in fields(TwoLayer):
-        assert f"--{field.name.replace('_', '-')}" in options, field.name
+    for name in [*option_table(), *COMMON_NAMES[1:], *READOUT_NAMES]:
+        assert f"--{name.replace('_', '-')}" in options, name
 
 
 def test_help_names_every_learner() -> None:
     option = next(one for one in get_command(app).commands["simulate"].params if "--learner" in one.opts)
-    for name in (*LEARNERS, "random-features"):
+    for name in (*learner_names(), "random-features"):
         assert name in re.split(r"[,;.]? (?:or )?|\.$", option.help), name
 
 
-def test_fields_without_an_option_are_given_by_name() -> None:
-    assert other_fields(["a-b=3", "c=0.5,2", "d=true", "e=word"]) == {"a_b": 3, "c": (0.5, 2), "d": True, "e": "word"}
+def test_fields_by_name() -> None:
     ask = ("h1", "--learner", "online-sgd", "--dim", "9", "--step-size", "1")
     for given, words in (
         ("nothing", "expected FIELD=VALUE"),
-        ("width=3", "an option of its own, --width"),
-        ("wibble=3", "no such option of TwoLayer"),
+        ("step-size=3", "--step-size is given too"),
+        ("wibble=3", "nothing of that name for online-sgd"),
     ):
         result = run(*ask, "--with", given)
         assert result.exit_code == 2

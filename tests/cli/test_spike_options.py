@@ -8,9 +8,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from featlab.cli.app import app
-from featlab.cli.run_options import ask
 from featlab.errors import InvalidParameter
-from featlab.runners.questions import PARAMETERS, asked, check
+from featlab.experiments import experiment_from_text, known_names
+from featlab.runners.questions import check, experiment_of
 from featlab.targets import Isotropic, SpikeLaw
 
 POINT = {"target": "He3(h1)", "learner": "giant-steps", "dim": 100, "samples": 200}
@@ -45,9 +45,10 @@ def test_misuse_is_said(options: list[str], said: str) -> None:
 
 
 def test_runs_are_asked_for_with_the_law() -> None:
-    options = {"expression": "h1*h2", "learner": "giant-steps", "dim": "100", "samples": "200"}
-    assert ask(**options, spike=0.4, alignment="0.1,0.3").target.inputs == SpikeLaw(0.4, (0.1, 0.3))
-    assert ask(**options).target.inputs == Isotropic()
+    options = {"target": "h1*h2", "learner": "giant-steps", "dim": "100", "samples": "200"}
+    spiked = experiment_from_text({**options, "spike": "0.4", "alignment": "0.1,0.3"})
+    assert spiked.target.inputs == SpikeLaw(0.4, (0.1, 0.3))
+    assert experiment_from_text(options).target.inputs == Isotropic()
 
 
 @pytest.mark.parametrize("command", ["simulate", "predict", "compare", "explain"])
@@ -56,10 +57,10 @@ def test_every_command_has_the_options(command: str) -> None:
 
 
 def test_points_of_a_study() -> None:
-    assert {"spike", "alignment"} <= PARAMETERS
-    assert asked({**POINT, "spike": 0.5})["target"].inputs == SpikeLaw(0.5)
+    assert {"spike", "alignment"} <= known_names("giant-steps")
+    assert experiment_of({**POINT, "spike": 0.5}).target.inputs == SpikeLaw(0.5)
     two = {**POINT, "target": "h1*h2", "spike": 0.5, "alignment": [0.1, 0.2]}
-    assert asked(two)["target"].inputs == SpikeLaw(0.5, (0.1, 0.2))
+    assert experiment_of(two).target.inputs == SpikeLaw(0.5, (0.1, 0.2))
     check(two)
     with pytest.raises(InvalidParameter, match="lower overlap_scale"):
         check({**two, "alignment": [0.0, 0.0]})

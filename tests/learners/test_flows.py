@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from featlab.errors import InvalidParameter
+from featlab.experiments import learner_from_text
 from featlab.learners import NormalisedFlow, Readout, SphericalFlow
-from featlab.learners.words import learner_in_words
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_bad_values_are_refused_by_name(make, name):
 
 
 def test_by_name():
-    flow = learner_in_words("normalised-flow", {"steps": 50, "covariance": "known", "readout": "same"})
+    flow = learner_from_text("normalised-flow", {"steps": 50, "covariance": "known", "readout": "same"})[0]
     assert flow == Readout(NormalisedFlow(50, covariance="known"), data="same")
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import featlab
 from featlab.errors import InvalidParameter
+from featlab.experiments import learner_from_text
 from featlab.gaussian.activations import activation
 from featlab.learners.kernel_functions import (
     ArcCosine,
@@ -22,7 +23,6 @@ from featlab.learners.kernel_functions import (
     step_series,
 )
 from featlab.learners.kernels import KERNEL_RIDGES, KernelRidge
-from featlab.learners.words import learner_in_words
 
 KERNELS = [Exponential(), Polynomial(3), PowerSeries((1.0, 0.0, 2.0)), ArcCosine(0), ArcCosine(1), ReluTangent()]
 
@@ -118,8 +118,8 @@ def test_names():
     assert KernelRidge(ArcCosine(0)).function == ArcCosine(0)
     assert featlab.KernelRidge is KernelRidge
     words = {"kernel": "arc-cosine-1", "ridge": 0.5, "test_samples": 100}
-    assert learner_in_words("kernel-ridge", words) == KernelRidge("arc-cosine-1", 0.5, 100)
-    assert learner_in_words("kernel-ridge", {"kernel": [1, 0.5]}).function == PowerSeries((1, 0.5))
+    assert learner_from_text("kernel-ridge", words)[0] == KernelRidge("arc-cosine-1", 0.5, 100)
+    assert learner_from_text("kernel-ridge", {"kernel": [1, 0.5]})[0].function == PowerSeries((1, 0.5))
     assert list(KERNEL_RIDGES) == sorted(KERNEL_RIDGES)
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from featlab.errors import InvalidParameter
+from featlab.experiments import learner_from_text, schedule
 from featlab.learners import LangevinDynamics, MeanFieldTanh, StepLaw
-from featlab.learners.schedule import schedule
-from featlab.learners.words import learner_in_words, student_in_words
 
 
 @pytest.mark.parametrize(
@@ -34,12 +33,16 @@ def test_bad_values_are_refused_by_name(make, name):
 
 
 def test_in_words():
-    found = learner_in_words("langevin", {"steps": 100, "temperature": "0.2/d", "halve_every": 50})
+    found = learner_from_text("langevin", {"steps": 100, "temperature": "0.2/d", "halve_every": 50})[0]
     assert found == LangevinDynamics(100, temperature=StepLaw(0.2, 1), halve_every=50)
-    assert learner_in_words("langevin", {"steps": 100, "temperature": 0.0}) == LangevinDynamics(100, temperature=0.0)
-    assert student_in_words("langevin", {"width": 8, "output_scale": 3.0}) == MeanFieldTanh(8, output_scale=3.0)
+    assert learner_from_text("langevin", {"steps": 100, "temperature": 0.0})[0] == LangevinDynamics(
+        100, temperature=0.0
+    )
+    assert learner_from_text("langevin", {"steps": 9, "width": 8, "output_scale": 3.0})[1] == MeanFieldTanh(
+        8, output_scale=3.0
+    )
     with pytest.raises(InvalidParameter, match="activation"):
-        student_in_words("langevin", {"activation": "relu"})
+        learner_from_text("langevin", {"activation": "relu"})
 
 
 def test_a_long_run_is_looked_at_on_a_logarithmic_scale():

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from featlab.errors import InvalidParameter
+from featlab.experiments import learner_from_text
 from featlab.learners import Layerwise, ReusedBatch, StepLaw, ThreeLayer, TwoLayer
-from featlab.learners.words import learner_in_words, student_in_words
 
 
 @pytest.mark.parametrize(
@@ -72,9 +72,9 @@ def test_what_is_trained_sets_the_clock() -> None:
 
 
 def test_in_words() -> None:
-    assert learner_in_words("layerwise", {"trained": "first", "step_size": "20*d^0.25"}) == Layerwise(
+    assert learner_from_text("layerwise", {"trained": "first", "step_size": "20*d^0.25"})[0] == Layerwise(
         "first", step_size=StepLaw(20.0, -0.25)
     )
-    assert student_in_words("layerwise", {"width": 8, "second_width": 4}) == ThreeLayer(8, 4)
+    assert learner_from_text("layerwise", {"width": 8, "second_width": 4})[1] == ThreeLayer(8, 4)
     with pytest.raises(InvalidParameter, match="paired"):
-        student_in_words("layerwise", {"paired": True})
+        learner_from_text("layerwise", {"paired": True})

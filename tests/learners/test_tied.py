@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from featlab.errors import InvalidParameter
+from featlab.experiments import learner_from_text, schedule
 from featlab.learners import TiedFlow, TiedNetwork
-from featlab.learners.schedule import schedule
-from featlab.learners.words import learner_in_words, student_in_words
 
 
 @pytest.mark.parametrize(
@@ -69,7 +68,7 @@ def test_time_is_that_of_the_flow():
 
 
 def test_in_words():
-    assert learner_in_words("tied-flow", {"time": 50, "tuning_samples": 9}) == TiedFlow(time=50, tuning_samples=9)
-    assert student_in_words("tied-flow", {"width": 7, "signs": False}) == TiedNetwork(7, signs=False)
-    with pytest.raises(InvalidParameter, match="no such option"):
-        student_in_words("tied-flow", {"paired": True})
+    assert learner_from_text("tied-flow", {"time": 50, "tuning_samples": 9})[0] == TiedFlow(time=50, tuning_samples=9)
+    assert learner_from_text("tied-flow", {"width": 7, "signs": False})[1] == TiedNetwork(7, signs=False)
+    with pytest.raises(InvalidParameter, match="nothing of that name"):
+        learner_from_text("tied-flow", {"paired": True})

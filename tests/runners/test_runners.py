@@ -11,12 +11,14 @@ import xarray as xr
 from docs.refresh import ROOT, blocks
 
 import featlab
+import featlab.simulation
 from featlab.errors import InvalidParameter
+from featlab.experiments import learner_from_text
 from featlab.learners import Extragradient, OnlineSgd, Readout, ReusedBatch, StepLaw
-from featlab.learners.words import learner_in_words, step_in_words
+from featlab.learners.fields import read_step
 from featlab.results import QUANTITIES
 from featlab.runners import PREDICT, SIMULATE, find_runner, load_study
-from featlab.runners.questions import AXES, asked
+from featlab.runners.questions import AXES, experiment_of
 from featlab.study import InvalidStudy, Pool, Study, run
 from featlab.study import open as open_study
 from featlab.study.identity import runs_of
@@ -77,7 +79,7 @@ def test_a_point_is_a_call_of_predict(tmp_path: Path) -> None:
 
 def test_an_interrupt_within_a_simulation_is_meant_for_the_study(monkeypatch: pytest.MonkeyPatch) -> None:
     stopped = xr.Dataset({"outcome": ("seed", ["ok", "interrupted"])}, {"seed": [0, 1], "time": [0]})
-    monkeypatch.setattr("featlab.simulation.simulator.simulate", lambda *args, **options: stopped)
+    monkeypatch.setattr(featlab.simulation, "simulate", lambda *args, **options: stopped)
     with pytest.raises(KeyboardInterrupt):
         SIMULATE.run_point(next(GRID.points()), 1)
 
@@ -87,14 +89,14 @@ def test_an_interrupt_within_a_simulation_is_meant_for_the_study(monkeypatch: py
     [
         ({"target": "tanh(h1"}, "target|got 'tanh"),
         ({"dim": 0}, "dim: got 0"),
-        ({"target": "h1*h2*h3", "dim": 2}, "at least 3, the target's directions"),
+        ({"target": "h1*h2*h3", "dim": 2}, "at least 3, the number of the target's directions"),
         ({"learner": "online-sdg"}, "learner: got 'online-sdg', .*did you mean 'online-sgd'"),
         ({"step_size": "0.5/e"}, "step_size: got '0.5/e'"),
         ({"step_size": -1}, "step_size: got -1"),
-        ({"inner_step": 0.1}, "inner_step: got 0.1, expected no such option of online-sgd"),
+        ({"inner_step": 0.1}, "inner_step: got 0.1, expected nothing of that name for online-sgd"),
         ({"width": 0}, "width: got 0"),
-        ({"times": [-1]}, r"times: got \[-1\]"),
-        ({"ridge": 0.1}, "ridge: got 0.1, expected to stand beside a readout"),
+        ({"times": [-1]}, r"times: got \(-1,\)"),
+        ({"ridge": 0.1}, "ridge: got 0.1, expected a readout beside it"),
     ],
 )
 def test_bad_points_are_refused_before_anything_runs(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -129,27 +131,27 @@ def test_shapes_are_what_is_compiled() -> None:
 
 
 def test_learners_in_words() -> None:
-    assert learner_in_words("extragradient", {"step_size": "0.1/d", "inner_step": 0.2}) == Extragradient(
+    assert learner_from_text("extragradient", {"step_size": "0.1/d", "inner_step": 0.2})[0] == Extragradient(
         StepLaw(0.1, 1), 0.2
     )
     reused = {"steps": 2, "step_size": 0.2}
-    assert learner_in_words("reused-batch", {**reused, "readout": "same", "ridge": 0.1}) == Readout(
+    assert learner_from_text("reused-batch", {**reused, "readout": "same", "ridge": 0.1})[0] == Readout(
         ReusedBatch(2, 0.2), ridge=0.1, data="same"
     )
-    assert learner_in_words("random-features", {"readout": 100}) == Readout(None, 100)
+    assert learner_from_text("random-features", {"readout": 100})[0] == Readout(None, 100)
     with pytest.raises(InvalidParameter, match="readout: got None"):
-        learner_in_words("random-features", {})
+        learner_from_text("random-features", {})
     with pytest.raises(InvalidParameter, match="steps: got None, expected a value: reused-batch needs one"):
-        learner_in_words("reused-batch", {"step_size": 0.2})
-    assert step_in_words("s", "2*d^-0.5") == StepLaw(2.0, 0.5)
-    assert step_in_words("s", "0.1/d^1.5") == StepLaw(0.1, 1.5)
-    assert step_in_words("s", "1e-3") == 1e-3
+        learner_from_text("reused-batch", {"step_size": 0.2})
+    assert read_step("s", "2*d^-0.5") == StepLaw(2.0, 0.5)
+    assert read_step("s", "0.1/d^1.5") == StepLaw(0.1, 1.5)
+    assert read_step("s", "1e-3") == 1e-3
 
 
 def test_a_name_of_both_is_the_learners() -> None:
-    what = asked({"target": "He2(h1)", "learner": "bayes-amp", "dim": 50, "start": "informed", "samples": 100})
-    assert what["learner"].start == "informed"
-    assert what["student"] is None
+    what = experiment_of({"target": "He2(h1)", "learner": "bayes-amp", "dim": 50, "start": "informed", "samples": 100})
+    assert what.learner.start == "informed"
+    assert what.student is None
 
 
 def test_the_documented_study_can_be_run(tmp_path: Path) -> None:

@@ -136,21 +136,21 @@ def test_rebasing_keeps_every_product():
 
 def test_auto_takes_the_least_work_that_fits():
     large = Demand(dim=10**9, known=1, width=1, rows=1)
-    assert choose(large).kind == "virtual"
-    assert choose(Demand(dim=50, known=1, width=1, rows=9, stored=True)).kind == "dense"
-    assert choose(Demand(dim=3, known=1, width=2, rows=5, uses=2)).kind == "dense"
+    assert choose(large, True).kind == "virtual"
+    assert choose(Demand(dim=50, known=1, width=1, rows=9, stored=True), True).kind == "dense"
+    assert choose(Demand(dim=3, known=1, width=2, rows=5, uses=2), True).kind == "dense"
     crowded = Demand(dim=20_000, known=1, width=8, rows=30, uses=40)  # more questions than rows: no frame for it
-    assert choose(crowded).kind == "dense"
-    assert choose(crowded, memory=choose(crowded).bytes_per_seed - 1).kind == "streamed"
+    assert choose(crowded, True).kind == "dense"
+    assert choose(crowded, True, memory=choose(crowded, True).bytes_per_seed - 1).kind == "streamed"
 
 
 def test_what_does_not_fit_is_refused_with_its_size():
     demand = Demand(dim=10**6, known=1, width=1, rows=3 * 10**6, uses=10)
     with pytest.raises(DoesNotFit, match="24,000,0") as caught:
-        choose(demand, "dense", memory=10**9)
+        choose(demand, True, "dense", memory=10**9)
     assert caught.value.needed > 2.4e13
     assert caught.value.available == 10**9
-    assert choose(demand, "virtual", memory=10**9).seeds_at_once >= 1
+    assert choose(demand, True, "virtual", memory=10**9).seeds_at_once >= 1
 
 
 @pytest.mark.parametrize(
@@ -167,5 +167,5 @@ def test_what_does_not_fit_is_refused_with_its_size():
 )
 def test_a_design_that_cannot_serve_says_so(demand, kind, name):
     with pytest.raises(InvalidParameter) as caught:
-        choose(demand, kind)
+        choose(demand, True, kind)
     assert caught.value.name == name

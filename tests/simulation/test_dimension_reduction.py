@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from featlab.errors import InvalidParameter
+from featlab.experiments import learner_from_text
 from featlab.learners import (
     PrincipalHessian,
     SlicedAverageVariance,
@@ -17,7 +18,6 @@ from featlab.learners import (
     SpectralEstimator,
     TwoLayer,
 )
-from featlab.learners.words import learner_in_words
 from featlab.simulation import simulate
 from featlab.simulation.designs.dense import Dense
 from featlab.simulation.problem import Problem
@@ -178,7 +178,7 @@ LEARNERS = {
 @pytest.mark.parametrize("name", LEARNERS)
 def test_runs_that_are_refused(name):
     learner = LEARNERS[name]
-    assert learner_in_words(name, {}) == learner
+    assert learner_from_text(name, {})[0] == learner
     with pytest.raises(InvalidParameter, match=r"^inputs: got"):
         simulate(target("h1", inputs=Spiked(2.0, 1.0)), learner, dim=10, samples=100)
     with pytest.raises(InvalidParameter, match=r"^student: got"):

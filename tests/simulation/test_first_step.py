@@ -12,8 +12,8 @@ import pytest
 from scipy.stats import ks_2samp
 
 from featlab.errors import InvalidParameter
+from featlab.experiments import learner_from_text
 from featlab.learners import PreprocessedStep, StepLaw, TwoLayer
-from featlab.learners.words import learner_in_words
 from featlab.precision import double_precision
 from featlab.simulation import simulate
 from featlab.simulation.algorithms import algorithm
@@ -190,6 +190,6 @@ def test_runs_that_are_refused():
 
 
 def test_in_words():
-    assert learner_in_words("preprocessed-step", {"row_norm": 2.0}) == PreprocessedStep(row_norm=2.0)
-    assert learner_in_words("preprocessed-step", {"step_size": "2*d^0.5"}) == PreprocessedStep(StepLaw(2.0, -0.5))
-    assert learner_in_words("preprocessed-step", {"ridge": 0.1}) == PreprocessedStep(ridge=0.1)
+    assert learner_from_text("preprocessed-step", {"row_norm": 2.0})[0] == PreprocessedStep(row_norm=2.0)
+    assert learner_from_text("preprocessed-step", {"step_size": "2*d^0.5"})[0] == PreprocessedStep(StepLaw(2.0, -0.5))
+    assert learner_from_text("preprocessed-step", {"ridge": 0.1})[0] == PreprocessedStep(ridge=0.1)

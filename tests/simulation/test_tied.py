@@ -85,7 +85,7 @@ def test_lowest_coefficient_of_a_target():
 def begun(learner, student, dim, samples):
     """A problem on stored X, and its start, in float64: call it and use it in double precision."""
     wanted = demand(learner, student, TARGET, Sizes(dim, 1, samples, np.dtype(np.float64)))
-    problem = Problem(TARGET, student, learner, choose(wanted, "dense").design)
+    problem = Problem(TARGET, student, learner, choose(wanted, True, "dense").design)
     keys = fold(root_key(3), 0)[None]
     return problem, keys, start(problem, keys)
 
@@ -208,7 +208,7 @@ def test_a_flow_that_needs_more_steps_says_so():
 def test_only_a_guided_start_is_on_the_right_side(start):
     learner, student = TiedFlow(restarts=20), TiedNetwork(12, start=start)
     wanted = demand(learner, student, TARGET, Sizes(30, 1, 40, np.dtype(np.float32)))
-    problem = Problem(target("-He2(h1)"), student, learner, choose(wanted, "dense").design)
+    problem = Problem(target("-He2(h1)"), student, learner, choose(wanted, True, "dense").design)
     network = jax.jit(lambda key: start_networks(key, problem))(root_key(0))
     own = hermite_coefficient(network.second, network.knots, network.signs, 2)
     right = (np.array(network.weights[:, 0]) > 0) & (np.array(own) < 0)
@@ -229,7 +229,7 @@ def test_starts_are_mapped_not_unrolled():
     for restarts in (2, 6):
         learner = replace(LEARNERS["flow"], restarts=restarts)
         wanted = demand(learner, TiedNetwork(12), TARGET, Sizes(6, 1, 40, np.dtype(np.float32)))
-        problem = Problem(TARGET, TiedNetwork(12), learner, choose(wanted, "dense").design)
+        problem = Problem(TARGET, TiedNetwork(12), learner, choose(wanted, True, "dense").design)
         keys = fold(root_key(3), 0)[None]
         carry = jax.eval_shape(functools.partial(start, problem), keys)
         program = jax.make_jaxpr(lambda carry, p=problem, k=keys: advance(p, carry, k, 0, 1))(carry)

@@ -15,12 +15,14 @@ import xarray as xr
 
 import featlab
 from featlab.errors import InvalidParameter
-from featlab.learners import BayesAmp, OnlineSgd, RandomFeatures, StepLaw, TwoLayer
-from featlab.results import START
+from featlab.learners import BayesAmp, OnlineSgd, PrincipalHessian, RandomFeatures, StepLaw, TwoLayer
+from featlab.outcome import Outcome
+from featlab.results import ESTIMATE_START, START
+from featlab.targets import target
 from featlab.theory import NoPrediction, predict
-from featlab.theory import door as theory_door
+from featlab.theory import prediction as theory_door
 from featlab.theory.question import Prediction, Question, Start
-from featlab.theory.starts import is_certain, lawful_start, simulated_starts, typical_start
+from featlab.theory.starts import lawful_start, simulated_starts, typical_start
 
 LEARNER = OnlineSgd(StepLaw(0.5, 1))
 
@@ -36,7 +38,7 @@ def toy(question: Question, start: Start) -> Prediction:
         values,
         "a toy",
         errors={"risk": 0.01 * np.ones_like(growth)},
-        outcome="diverged" if failed else "ok",
+        outcome=Outcome.DIVERGED if failed else Outcome.OK,
         remedy="take smaller steps" if failed else "",
     )
 
@@ -47,7 +49,8 @@ def _toy_predictor(monkeypatch: pytest.MonkeyPatch) -> None:
     module.toy = toy  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
     for learner in ("OnlineSgd", "BayesAmp"):
-        monkeypatch.setitem(theory_door._PREDICTORS, learner, ("toy_predictor", "toy"))
+        _, starts, inputs = theory_door._OWN[learner]
+        monkeypatch.setitem(theory_door._OWN, learner, ("toy_predictor:toy", starts, inputs))
 
 
 def run(seeds: int = 3, width: int = 2, rank: int = 1, first_step: int = 0) -> xr.Dataset:
@@ -147,8 +150,9 @@ def test_a_planted_start_is_that_of_a_large_simulation() -> None:
     ],
 )
 def test_certain_starts(student: TwoLayer, certain: bool) -> None:
-    assert is_certain(LEARNER, student) is certain
-    assert is_certain(RandomFeatures(10), student)
+    assert student.certain is certain
+    assert LEARNER.needs_start(student, target("h1")) == (() if certain else START)
+    assert RandomFeatures(10).needs_start(student, target("h1")) == ()
 
 
 def test_wide_students_start_by_the_laws_of_their_layers() -> None:
@@ -178,13 +182,13 @@ def test_message_passing_has_no_student() -> None:
     np.testing.assert_allclose(started["overlap"][:, 0], seen["overlap"][:, 0])
     with pytest.raises(InvalidParameter, match="student: got"):
         predict("h1*h2", learner, **sizes, student=TwoLayer(2))
-    assert is_certain(learner, TwoLayer())
-    assert not is_certain(BayesAmp(10), TwoLayer())
+    assert learner.needs_start(None, target("h1*h2")) == ()
+    assert BayesAmp(10).needs_start(None, target("h1*h2")) == ESTIMATE_START
 
 
 def test_refusals_say_what_to_ask_instead() -> None:
-    with pytest.raises(NoPrediction, match=r"no theory here predicts object; it does for .*OnlineSgd"):
-        predict("h1", object(), dim=10, samples=10)
+    with pytest.raises(NoPrediction, match=r"no theory here predicts PrincipalHessian; it does for .*OnlineSgd"):
+        predict("h1", PrincipalHessian(), dim=10, samples=10)
     with pytest.raises(NoPrediction, match="'gaussian' is drawn at random: give start= a simulation"):
         predict("h1", LEARNER, dim=10, times=[1], student=TwoLayer(second_layer="gaussian"))
     with pytest.raises(NoPrediction, match="'uniform' are drawn at random"):

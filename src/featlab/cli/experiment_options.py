@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from featlab.targets import SpikeLaw
 
 _LEARNER, _STUDENT, _READOUT = "Learner (each takes some of these)", "Student", "Readout"
-# How the data come and how a run is made: of a simulation only, and not of a prediction.
-RUN_ONLY = ("seeds", "key", "design", "dtype", "memory")
 # Said in the terms of the inputs' laws, not by a field.
 _INPUTS = {
     "noise": ("V", "Variance of Gaussian noise added to the label; 0."),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 from featlab.cli.errors import exit_cleanly
-from featlab.cli.experiment_options import RUN_ONLY, takes_experiment
+from featlab.cli.experiment_options import takes_experiment
 from featlab.cli.showing import AsJson, FigureFile, Quiet, check_figure, deliver
 from featlab.experiments.experiment import Experiment
+from featlab.experiments.text import RUN_ONLY
 
 PREDICT_EPILOG = """Examples:
 

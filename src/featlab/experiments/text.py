@@ -51,6 +51,8 @@ READOUT_FIELDS = {
 READOUT_NAMES = ("readout", *READOUT_FIELDS)
 _OF_TARGET = {"noise": read_number, "spike": read_number, "alignment": read_numbers, "hypercube": read_number}
 NEEDED = ("target", "learner", "dim")
+# How the data come and how a run is made: of a simulation only, and not of a prediction.
+RUN_ONLY = ("seeds", "key", "design", "dtype", "memory")
 
 
 def _named(kind: type) -> dict[str, Field[Any]]:

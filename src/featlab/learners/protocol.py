@@ -104,18 +104,18 @@ _MEMBERS = {
 }
 
 
-def check_contract(learner: Any) -> None:
-    """Refuse what is no learner, saying which part of the contract it lacks."""
+def check_contract(learner: Any, where: str = "learner") -> None:
+    """Refuse what is no learner, saying which part of the contract it lacks; `where` it was given."""
     name = type(learner).__name__
     if isinstance(learner, type):
-        raise InvalidParameter("learner", learner.__name__, f"an instance, such as {learner.__name__}(...)")
+        raise InvalidParameter(where, learner.__name__, f"an instance, such as {learner.__name__}(...)")
     for member, expected in _MEMBERS.items():
         if not hasattr(learner, member):
-            raise InvalidParameter("learner", learner, f"a learner: {name} has no `{member}`, {expected}")
+            raise InvalidParameter(where, learner, f"a learner: {name} has no `{member}`, {expected}")
     if learner.clock not in CLOCKS:
-        raise InvalidParameter("learner", learner, f"{name}.clock to be {_MEMBERS['clock']}; it is {learner.clock!r}")
+        raise InvalidParameter(where, learner, f"{name}.clock to be {_MEMBERS['clock']}; it is {learner.clock!r}")
     if not isinstance(learner.equivariant, bool):
-        raise InvalidParameter("learner", learner, f"{name}.equivariant to be {_MEMBERS['equivariant']}")
+        raise InvalidParameter(where, learner, f"{name}.equivariant to be {_MEMBERS['equivariant']}")
     try:
         hash(learner)
     except TypeError as fault:

@@ -60,7 +60,7 @@ class Readout(LearnerDescription):
     def check_together(self) -> None:
         """A first learner that trains a two-layer student, and samples to fit to."""
         if self.first is not None:
-            check_contract(self.first)
+            check_contract(self.first, "first")
             if self.first.student_kind is not TwoLayer or getattr(self.first, "fits_readout", False):
                 expected = "a learner that trains the first layer of a TwoLayer, or None for random features"
                 raise InvalidParameter("first", self.first, expected)

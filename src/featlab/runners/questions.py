@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from featlab.experiments import Experiment, experiment_from_text, known_names
-from featlab.learners.registry import learner_names
+from featlab.experiments.text import COMMON_NAMES, READOUT_NAMES, RUN_ONLY, option_table
 from featlab.results import QUANTITIES
 from featlab.study.description import Point, Study
 from featlab.study.runner import Row
@@ -22,16 +22,26 @@ AXES = {name + part: axes for name, (axes, _) in QUANTITIES.items() if axes for 
 def experiment_of(point: Point, **settings: Any) -> Experiment:
     """The experiment that a point describes, with settings that are not the point's, such as a key.
 
-    Names of a point that serve the study's formulas only are left out; `parameters` has refused all others.
+    Names of a point that serve the study's formulas only are left out; the runner has refused all others.
     """
-    known = known_names(point["learner"]) if "learner" in point else frozenset(point)
+    known = known_parameters(point.get("learner"))
     return experiment_from_text({**{name: value for name, value in point.items() if name in known}, **settings})
 
 
-def parameters(study: Study) -> frozenset[str]:
-    """The names that points of a study can have: what its learners and their students know."""
-    learners = [study.fixed["learner"]] if "learner" in study.fixed else learner_names()
-    return frozenset().union(*map(known_names, learners))
+def known_parameters(learner: str | None) -> frozenset[str]:
+    """The names that some learner knows, and those of this one, which may be another package's."""
+    every = frozenset([*COMMON_NAMES, *READOUT_NAMES, *option_table()])
+    return every if learner is None or ":" not in learner else every | known_names(learner)
+
+
+def parameters_of_simulations(study: Study) -> frozenset[str]:
+    """The names that points of a study can have; the key is the study's."""
+    return known_parameters(study.fixed.get("learner")) - {"key"}
+
+
+def parameters_of_predictions(study: Study) -> frozenset[str]:
+    """The same without what is of simulations only."""
+    return known_parameters(study.fixed.get("learner")) - {*RUN_ONLY}
 
 
 def check(point: Point) -> None:

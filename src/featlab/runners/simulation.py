@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from featlab.outcome import Outcome
-from featlab.runners.questions import AXES, check, experiment_of, parameters, rows_of
+from featlab.runners.questions import AXES, check, experiment_of, known_parameters, parameters_of_simulations, rows_of
 from featlab.study.canonical import canonical_text
 from featlab.study.description import Point
 from featlab.study.runner import Row, Runner
@@ -24,7 +24,8 @@ def run_point(point: Point, key: int) -> list[Row]:
 
 def shape(point: Point) -> str:
     """What a simulation is compiled for: everything but the times at which it is looked at."""
-    return canonical_text({name: value for name, value in point.items() if name != "times"})
+    compiled = known_parameters(point.get("learner")) - {"times"}
+    return canonical_text({name: value for name, value in point.items() if name in compiled})
 
 
-SIMULATE = Runner(run_point, "simulate", NUMERICS, parameters, check, shape, ("seed", "time"), AXES)
+SIMULATE = Runner(run_point, "simulate", NUMERICS, parameters_of_simulations, check, shape, ("seed", "time"), AXES)

@@ -1,0 +1,88 @@
+"""One experiment for both doors: defaults filled in, faults refused at once, the same result by parts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import pytest
+import xarray as xr
+
+import featlab
+from featlab import Experiment, InvalidParameter
+from featlab.learners.protocol import check_contract
+
+RULE = featlab.OnlineSgd(0.1)
+
+
+def experiment(**changes: Any) -> Experiment:
+    return Experiment.of("tanh(h1)", RULE, **{"dim": 20, "times": [0, 1], "seeds": 2, **changes})
+
+
+def test_defaults_are_filled_in() -> None:
+    one = experiment()
+    assert one.student == featlab.TwoLayer()
+    assert one.seeds == (0, 1)
+    assert one.plan.steps == (0, 20)
+    assert one.needs_start == ("overlap", "gram", "second_layer", "biases")
+    assert hash(one) == hash(experiment())
+
+
+def test_both_doors_take_it() -> None:
+    one = experiment(student=featlab.TwoLayer(start="orthogonal"))
+    parts = featlab.simulate("tanh(h1)", RULE, dim=20, times=[0, 1], seeds=2, student=one.student)
+    xr.testing.assert_identical(featlab.simulate(one), parts)
+    theory = featlab.predict("tanh(h1)", RULE, dim=20, times=[0, 1], student=one.student)
+    xr.testing.assert_identical(featlab.predict(one), theory)
+
+
+def test_nothing_is_said_beside_it() -> None:
+    with pytest.raises(InvalidParameter, match="dim: got 30, expected nothing beside an Experiment"):
+        featlab.simulate(experiment(), dim=30)
+    with pytest.raises(InvalidParameter, match="learner"):
+        featlab.predict(experiment(), RULE)
+    with pytest.raises(InvalidParameter, match="a learner, or an Experiment"):
+        featlab.simulate("h1")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"dim": 0}, "dim: got 0"),
+        ({"dtype": "float16"}, "dtype"),
+        ({"design": "sparse"}, "design"),
+        ({"seeds": 0}, "seeds"),
+        ({"seeds": [-1]}, "seeds"),
+        ({"times": [-1]}, "times"),
+        ({"student": featlab.ThreeLayer()}, "a TwoLayer, which is what OnlineSgd trains"),
+    ],
+)
+def test_faults_are_refused_at_once(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(InvalidParameter, match=words):
+        experiment(**changes)
+
+
+def test_inputs_that_the_learner_does_not_know() -> None:
+    cube = featlab.target("sign(h1)", inputs=featlab.Hypercube())
+    with pytest.raises(InvalidParameter, match="Isotropic or Spiked for OnlineSgd"):
+        Experiment.of(cube, RULE, dim=20, times=[1])
+
+
+def test_a_learner_that_lacks_a_part_is_told_which() -> None:
+    class Half:
+        clock: ClassVar[str] = "one-pass"
+        student_kind = featlab.TwoLayer
+        inputs = (featlab.Isotropic,)
+
+    with pytest.raises(InvalidParameter, match="has no `equivariant`, True or False"):
+        check_contract(Half())
+    with pytest.raises(InvalidParameter, match="an instance"):
+        check_contract(featlab.OnlineSgd)
+
+
+def test_the_law_of_inputs_is_taken_at_the_dimension() -> None:
+    law = featlab.target("h1", inputs=featlab.SpikeLaw(0.5))
+    one = Experiment.of(law, featlab.GiantSteps(), dim=16, samples=64)
+    assert one.target.inputs == featlab.SpikeLaw(0.5)
+    assert one.concrete.inputs == featlab.Spiked(4.0, (1.0,))
+    assert replace(one, dim=64).concrete.inputs == featlab.Spiked(8.0, (1.0,))
