@@ -17,7 +17,7 @@ LEVELS = (
     {"experiments"},
     {"analysis"},
     {"theory", "simulation"},
-    {"comparison"},
+    {"comparison", "testing"},
     {"figures"},
     {"study"},
     {"runners"},

@@ -1,5 +1,6 @@
 from . import gaussian as gaussian
 from . import study as study
+from . import testing as testing
 from .analysis import Analysis as Analysis
 from .analysis import analyse as analyse
 from .comparison import Comparison as Comparison
