@@ -12,6 +12,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
+from featlab.gaussian.functions import jax_ops
 from featlab.targets.functions import LanguageFunction, row_of
 
 Floats = NDArray[np.float64]
@@ -31,23 +32,18 @@ def values(tree: sympy.Expr, fields: Mapping[str, Any], memo: Memo | None = None
     Pass an empty `memo` to get the value of every node in it.
     """
     with np.errstate(all="ignore"):
-        return _walk(tree, fields, {} if memo is None else memo, lambda node: np.float64(number(node)), _numpy_call)
+        return _walk(tree, fields, {} if memo is None else memo, lambda node: np.float64(number(node)), _in_numpy)
 
 
 def values_jax(tree: sympy.Expr, fields: Mapping[str, Any]) -> Any:
     """JAX values of a tree at named fields, in the fields' precision; traceable."""
-    import jax
-    import jax.scipy.special
-
-    def call(row: LanguageFunction, arguments: Sequence[Any]) -> Any:
-        return row.jax(jax, *arguments)
-
+    ops = jax_ops()
     # Constant parts are computed once in float64 and enter as Python floats, which take the fields' precision.
     memo = {node: float(values(node, {})) for node in sympy.preorder_traversal(tree) if not node.free_symbols}
-    return _walk(tree, fields, memo, number, call)
+    return _walk(tree, fields, memo, number, lambda row, arguments: row.formula(ops, *arguments))
 
 
-def _numpy_call(row: LanguageFunction, arguments: Sequence[Any]) -> Any:
+def _in_numpy(row: LanguageFunction, arguments: Sequence[Any]) -> Any:
     return row.value(*arguments)
 
 

@@ -16,7 +16,7 @@ import sympy
 
 from featlab.targets.canonical import canonical, leading_sign, product
 from featlab.targets.evaluate import Floats, value_at, values
-from featlab.targets.functions import row_of
+from featlab.targets.functions import is_call, row_of
 from featlab.targets.polynomials import small_polynomial
 from featlab.targets.printing import text_of
 
@@ -89,12 +89,12 @@ class _Finder:
         if isinstance(expression, sympy.Pow):
             even = int(expression.exp) % 2 == 0
             return [] if crossing and even else self._parts(expression.base, crossing)
-        row = row_of(expression)
-        if row is not None and row.name in ("abs", "power"):
+        if is_call(expression, "abs", "power"):
             return [] if crossing else self._parts(expression.args[0], crossing)
-        if row is not None and row.zero_at_zero:
+        row = row_of(expression)
+        if row is not None and row.scalar is not None and row.scalar.zero_at_zero:
             return self._parts(expression.args[0], crossing)
-        if row is not None and row.name == "log":
+        if is_call(expression, "log"):
             return self._parts(canonical(expression.args[0] - 1), crossing)
         return self._factors(expression, crossing)
 

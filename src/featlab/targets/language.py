@@ -5,7 +5,7 @@
     1, 0.5, 2e-3, pi, e numbers
     + - * / **          arithmetic; powers are written ** (a typed ^ is answered with that advice)
     He1 .. He12, He(k, x)   probabilists' Hermite polynomials, k an integer up to 40
-    sign abs relu step tanh erf sigmoid exp log sqrt sin cos min max clip
+    sign step abs relu leaky_relu tanh erf sigmoid softplus swish gelu exp log sqrt sin cos square min max clip
 
 Three gates, each cheap: characters and brackets (a tokeniser), Python's own parser on what is left, then a walk over
 its syntax tree that knows five node types. Each refusal is an `InvalidTarget` with a column, a reason and a suggestion.
@@ -19,9 +19,10 @@ import re
 import sympy
 
 from featlab.errors import InvalidTarget
+from featlab.gaussian.functions import ALIASES
 from featlab.targets.advice import MAX_SHORT_HERMITE, VARIABLE, function_advice, name_advice, shortened
 from featlab.targets.canonical import HALF, MAX_EXPONENT, canonical, power
-from featlab.targets.functions import FUNCTIONS, MAX_HERMITE_ORDER, typed_names
+from featlab.targets.functions import MAX_HERMITE_ORDER, apply_inert, function, typed_names
 
 MAX_LENGTH = 2000
 MAX_DEPTH = 40
@@ -222,7 +223,7 @@ class _Parser:
     def _call(self, node: ast.Call, depth: int) -> sympy.Expr:
         if not isinstance(node.func, ast.Name):
             raise self._refused(node.col_offset, "the result of a call or bracket cannot be called")
-        name, column = node.func.id, node.col_offset
+        name, column = ALIASES.get(node.func.id, node.func.id), node.col_offset
         if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
             raise self._refused(column, f"{shortened(name)} takes plain arguments only")
         short = _HERMITE.fullmatch(name)
@@ -237,18 +238,20 @@ class _Parser:
             if not 1 <= order <= MAX_SHORT_HERMITE:
                 advice = f"for 0 <= k <= {MAX_HERMITE_ORDER} write He(k, x)"
                 raise self._refused(column, f"{name} is not one of He1..He{MAX_SHORT_HERMITE}", advice)
-            return FUNCTIONS["He"].inert(sympy.Integer(order), arguments[0])
+            return apply_inert("He", sympy.Integer(order), arguments[0])
         if name == "sqrt":
             self._check_count(name, len(arguments), (1, 1), column)
             return power(arguments[0], HALF)
-        self._check_count(name, len(arguments), FUNCTIONS[name].arity, column)
-        return _unevaluated(name, arguments)
+        row = function(name)
+        assert row is not None
+        self._check_count(name, len(arguments), row.arity, column)
+        return apply_inert(name, *arguments)
 
     def _hermite(self, order: ast.expr, argument: ast.expr, depth: int) -> sympy.Expr:
         if not (isinstance(order, ast.Constant) and type(order.value) is int and order.value <= MAX_HERMITE_ORDER):
             reason = f"the order of He(k, x) is an integer from 0 to {MAX_HERMITE_ORDER}"
             raise self._refused(order.col_offset, reason, "write the number itself, as in He(14, h1)")
-        return FUNCTIONS["He"].inert(sympy.Integer(order.value), self._convert(argument, depth + 1))
+        return apply_inert("He", sympy.Integer(order.value), self._convert(argument, depth + 1))
 
     def _check_count(self, name: str, count: int, arity: tuple[int, int], column: int) -> None:
         low, high = arity
@@ -256,11 +259,6 @@ class _Parser:
             wanted = f"{low}" if low == high else f"{low} to {high}"
             plural = "argument" if high == 1 else "arguments"
             raise self._refused(column, f"{name} takes {wanted} {plural}, not {count}")
-
-
-def _unevaluated(name: str, arguments: list[sympy.Expr]) -> sympy.Expr:
-    row = FUNCTIONS[name]
-    return sympy.exp(*arguments, evaluate=False) if name == "exp" else row.inert(*arguments)
 
 
 def _raised(base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:

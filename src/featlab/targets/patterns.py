@@ -20,13 +20,6 @@ if TYPE_CHECKING:
     from featlab.targets.model import Target
 
 _MOST_DEGREE = 8
-# Increasing functions of the language without kinks, and the logarithms of their derivatives.
-_LOG_SLOPES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "tanh": lambda x: 2 * (np.log(2) - np.abs(x) - np.log1p(np.exp(-2 * np.abs(x)))),
-    "erf": lambda x: np.log(2 / np.sqrt(np.pi)) - x**2,
-    "sigmoid": lambda x: -np.abs(x) - 2 * np.log1p(np.exp(-np.abs(x))),
-    "exp": lambda x: x,
-}
 
 
 @dataclass(frozen=True)
@@ -96,11 +89,12 @@ def wrapped(target: Target) -> Wrapped | None:
     _, scaled = target.tree.as_independent(*target.tree.free_symbols, as_Add=True)
     scale, core = scaled.as_independent(*target.tree.free_symbols, as_Add=False)
     row = row_of(core)
-    if row is None or row.name not in _LOG_SLOPES:
+    log_slope = None if row is None or row.scalar is None else row.scalar.log_slope
+    if log_slope is None:
         return None
     inner = make(text_of(core.args[0]))
     same = (inner.rank, inner.hidden) == (target.rank, target.hidden)
     if not same or not np.array_equal(inner.directions, np.eye(inner.rank)):
         return None  # it would speak of other directions
-    log_slope, offset = _LOG_SLOPES[row.name], float(np.log(abs(float(scale))))
+    offset = float(np.log(abs(float(scale))))
     return Wrapped(inner, lambda u: log_slope(u) + offset)
