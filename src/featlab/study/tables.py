@@ -45,7 +45,7 @@ def table(path: str | Path, store: str | Path | None = None) -> pd.DataFrame:
     import pandas as pd
 
     from featlab.study.dataset import load
-    from featlab.study.store import OK
+    from featlab.study.records import OK
 
     opened = load(path, store)
     lines = []
