@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import ast
 import re
+from difflib import get_close_matches
 
 import sympy
 
 from featlab.errors import InvalidTarget
 from featlab.gaussian.functions import ALIASES
-from featlab.targets.advice import MAX_SHORT_HERMITE, VARIABLE, function_advice, name_advice, shortened
 from featlab.targets.canonical import HALF, MAX_EXPONENT, canonical, power
 from featlab.targets.functions import MAX_HERMITE_ORDER, apply_inert, function, typed_names
 
@@ -55,6 +55,15 @@ _FOREIGN = {
 }
 _CONSTANTS = {"pi": sympy.pi, "e": sympy.E}
 _HERMITE = re.compile(r"He(\d{1,4})")
+_MAX_VARIABLES = 9
+_MAX_SHORT_HERMITE = 12
+_VARIABLE = re.compile(r"(h|xi)([1-9])")
+_LOOKALIKE = re.compile(r"(?:x|z|h|w|u|v|t|H|X|Z)_?(\d*)")
+_OTHER_NAMES = {
+    "heaviside": "step", "theta": "step", "ln": "log", "log2": "log", "log10": "log", "erfc": "erf", "sgn": "sign",
+    "absolute": "abs", "fabs": "abs", "logistic": "sigmoid", "expit": "sigmoid", "maximum": "max", "minimum": "min",
+    "hermite": "He", "H": "He", "pos": "relu", "indicator": "step",
+}  # fmt: skip
 
 
 def parse(text: str) -> sympy.Expr:
@@ -212,32 +221,32 @@ class _Parser:
 
     def _name(self, node: ast.Name) -> sympy.Expr:
         name = node.id
-        if VARIABLE.fullmatch(name):
+        if _VARIABLE.fullmatch(name):
             return sympy.Symbol(name, real=True)
         if name in _CONSTANTS:
             return _CONSTANTS[name]
         if name in typed_names() or _HERMITE.fullmatch(name):
             raise self._refused(node.col_offset, f"{name} is a function", f"write {name}(h1)")
-        raise self._refused(node.col_offset, f"unknown name {shortened(name)!r}", name_advice(name))
+        raise self._refused(node.col_offset, f"unknown name {_shortened(name)!r}", _name_advice(name))
 
     def _call(self, node: ast.Call, depth: int) -> sympy.Expr:
         if not isinstance(node.func, ast.Name):
             raise self._refused(node.col_offset, "the result of a call or bracket cannot be called")
         name, column = ALIASES.get(node.func.id, node.func.id), node.col_offset
         if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
-            raise self._refused(column, f"{shortened(name)} takes plain arguments only")
+            raise self._refused(column, f"{_shortened(name)} takes plain arguments only")
         short = _HERMITE.fullmatch(name)
         if not (short or name in typed_names()):
-            raise self._refused(column, f"unknown function {shortened(name)!r}", function_advice(name))
+            raise self._refused(column, f"unknown function {_shortened(name)!r}", _function_advice(name))
         if name == "He" and len(node.args) == 2:
             return self._hermite(node.args[0], node.args[1], depth)
         arguments = [self._convert(argument, depth + 1) for argument in node.args]
         if short:
             self._check_count(name, len(arguments), (1, 1), column)
             order = int(short.group(1))
-            if not 1 <= order <= MAX_SHORT_HERMITE:
+            if not 1 <= order <= _MAX_SHORT_HERMITE:
                 advice = f"for 0 <= k <= {MAX_HERMITE_ORDER} write He(k, x)"
-                raise self._refused(column, f"{name} is not one of He1..He{MAX_SHORT_HERMITE}", advice)
+                raise self._refused(column, f"{name} is not one of He1..He{_MAX_SHORT_HERMITE}", advice)
             return apply_inert("He", sympy.Integer(order), arguments[0])
         if name == "sqrt":
             self._check_count(name, len(arguments), (1, 1), column)
@@ -276,3 +285,31 @@ def _negative(expression: sympy.Expr) -> sympy.Expr:
 
 def _inverse(expression: sympy.Expr) -> sympy.Expr:
     return sympy.Pow(expression, sympy.Integer(-1), evaluate=False)
+
+
+def _shortened(name: str) -> str:
+    """A name cut to what fits in a message."""
+    return name if len(name) <= 24 else name[:21] + "..."
+
+
+def _name_advice(name: str) -> str:
+    """What to say to someone who typed an unknown name."""
+    if _LOOKALIKE.fullmatch(name) or re.fullmatch(r"(h|xi)\d+", name):
+        return f"directions are called h1..h{_MAX_VARIABLES}, noise inside the link xi1..xi{_MAX_VARIABLES}"
+    close = get_close_matches(name[:40], ["pi", "e", *typed_names()], n=1, cutoff=0.6)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return f"known names are h1..h{_MAX_VARIABLES}, xi1..xi{_MAX_VARIABLES}, pi, e and functions such as relu(h1)"
+
+
+def _function_advice(name: str) -> str:
+    """What to say to someone who called an unknown function."""
+    if _VARIABLE.fullmatch(name):
+        return f"{name} is a direction, not a function; write * to multiply"
+    if re.fullmatch(r"[hH]e?_?\d+", name):
+        return f"Hermite polynomials are called He1..He{_MAX_SHORT_HERMITE} and He(k, x)"
+    known = {known.lower(): known for known in typed_names()} | _OTHER_NAMES
+    close = get_close_matches(name[:40].lower(), list(known), n=1, cutoff=0.6)
+    if close:
+        return f"did you mean {known[close[0]]!r}?"
+    return "known functions: He1..He12, " + ", ".join(typed_names())
