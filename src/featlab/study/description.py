@@ -23,7 +23,7 @@ Point = dict[str, Any]
 
 _TABLES = ("fixed", "axes", "derived")
 _KEYS = ("kind", "key", "repeats", "observe", *_TABLES)
-SUFFIX = ".sqlite"
+_SUFFIX = ".sqlite"
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ class StudyFile:
     @property
     def store(self) -> Path:
         """Where its results are kept unless said otherwise: beside it."""
-        return self.path.with_suffix(SUFFIX)
+        return self.path.with_suffix(_SUFFIX)
 
 
 def read_study(path: str | Path) -> StudyFile:

@@ -20,7 +20,7 @@ from featlab.study.runner import Runner
 
 _KEY_DIGITS = 16
 
-Item = TypeVar("Item")
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def by_shape(runs: Sequence[Run], runner: Runner) -> list[list[Run]]:
     return list(groups.values())
 
 
-def shares(items: Sequence[Item], parts: int) -> list[list[Item]]:
+def shares(items: Sequence[_Item], parts: int) -> list[list[_Item]]:
     """At most `parts` contiguous shares that differ by at most one in size; none is empty."""
     parts = min(parts, len(items))
     cuts = [len(items) * part // parts for part in range(parts + 1)] if parts else []

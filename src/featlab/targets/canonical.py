@@ -60,7 +60,7 @@ class _Canoniser:
         if isinstance(node, sympy.Mul):
             return product(arguments)
         if isinstance(node, sympy.Pow):
-            return raise_to(arguments[0], arguments[1])
+            return _raise_to(arguments[0], arguments[1])
         return apply(node.func.__name__, arguments)
 
 
@@ -95,11 +95,11 @@ def product(factors: list[sympy.Expr]) -> sympy.Expr:
 
 def _tidy(factor: sympy.Expr) -> sympy.Expr:
     if isinstance(factor, sympy.Pow) and isinstance(factor.exp, sympy.Integer):
-        return raise_to(factor.base, factor.exp)
+        return _raise_to(factor.base, factor.exp)
     return factor
 
 
-def raise_to(base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
+def _raise_to(base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
     """base**exponent in canonical form.
 
     Integer powers are SymPy's (never expanded); rational powers of positive rationals are SymPy's too (so sqrt(8) is
@@ -139,13 +139,13 @@ def _integer_power(base: sympy.Expr, exponent: int) -> sympy.Expr:
     if abs(exponent) > MAX_EXPONENT:
         raise InvalidTarget(f"the exponent {_shown(exponent)} is beyond the limit of {MAX_EXPONENT}")
     if is_call(base, "abs") and exponent % 2 == 0:
-        return raise_to(base.args[0], sympy.Integer(exponent))
+        return _raise_to(base.args[0], sympy.Integer(exponent))
     if is_call(base, "sign") and exponent:
         return base if exponent % 2 else sympy.Integer(1)
     if isinstance(base, sympy.Pow) and isinstance(base.exp, sympy.Integer):
         return _integer_power(base.base, int(base.exp) * exponent)
     if isinstance(base, sympy.Mul):
-        return product([raise_to(factor, sympy.Integer(exponent)) for factor in base.args])
+        return product([_raise_to(factor, sympy.Integer(exponent)) for factor in base.args])
     return sympy.Pow(base, exponent)
 
 
@@ -158,12 +158,12 @@ def _rational_power(base: sympy.Expr, exponent: sympy.Rational) -> sympy.Expr:
     if isinstance(base, sympy.exp):
         return sympy.exp(product([exponent, base.args[0]]))
     if is_call(base, "power") and isinstance(base.args[1], sympy.Rational):
-        return raise_to(base.args[0], base.args[1] * exponent)
+        return _raise_to(base.args[0], base.args[1] * exponent)
     if isinstance(base, sympy.Pow) and isinstance(base.exp, sympy.Integer) and base.exp % 2 == 0:
-        return raise_to(apply("abs", [base.base]), base.exp * exponent)
+        return _raise_to(apply("abs", [base.base]), base.exp * exponent)
     coefficient, rest = base.as_coeff_Mul()
     if coefficient > 0 and coefficient != 1 and rest != 1:
-        return product([raise_to(coefficient, exponent), raise_to(rest, exponent)])
+        return product([_raise_to(coefficient, exponent), _raise_to(rest, exponent)])
     return power(base, exponent)
 
 
@@ -177,7 +177,7 @@ def apply(name: str, arguments: list[sympy.Expr]) -> sympy.Expr:
     if name == "He":
         return _hermite(arguments[0], arguments[1])
     if name == "power":
-        return raise_to(*arguments)
+        return _raise_to(*arguments)
     if name in ("min", "max"):
         return _extremum(row, arguments)
     if len(arguments) == 1:
@@ -221,7 +221,7 @@ def _content(expression: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
     content = product([sympy.Rational(numerator, denominator), irrational])
     if content in (0, 1):
         return sympy.Integer(1), expression
-    inverse = raise_to(content, sympy.Integer(-1))
+    inverse = _raise_to(content, sympy.Integer(-1))
     return content, _bounded(sympy.Add(*[product([inverse, term]) for term in terms]))
 
 
@@ -245,12 +245,12 @@ def leading_sign(expression: sympy.Expr) -> int:
     """
     if isinstance(expression, sympy.Add):
         terms = [term for term in expression.args if term.free_symbols] or expression.args
-        first = min(terms, key=lambda term: order_key(term.as_coeff_Mul()[1]))
+        first = min(terms, key=lambda term: _order_key(term.as_coeff_Mul()[1]))
         return leading_sign(first)
     return -1 if expression.as_coeff_Mul()[0] < 0 else 1
 
 
-def order_key(tree: sympy.Expr) -> tuple[int, str]:
+def _order_key(tree: sympy.Expr) -> tuple[int, str]:
     """A key that sorts trees by length and spelling. SymPy's own sort key may evaluate numbers, however large."""
     spelled = _spelled(tree)
     return len(spelled), spelled
@@ -289,7 +289,7 @@ def _extremum(row: LanguageFunction, arguments: list[sympy.Expr]) -> sympy.Expr:
         rest.add(row.native(*numbers))
     if len(rest) == 1:
         return rest.pop()
-    return row.inert(*sorted(rest, key=order_key))
+    return row.inert(*sorted(rest, key=_order_key))
 
 
 def free_names(tree: sympy.Expr, prefix: str) -> list[str]:

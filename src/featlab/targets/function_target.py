@@ -20,7 +20,7 @@ from featlab.targets.rank import Probe, relevant_subspace
 from featlab.targets.reduction import basis_remarks, exact_basis, in_floats
 from featlab.targets.surfaces import gaussian_points
 
-MAX_RANK = 9
+_MAX_RANK = 9
 _STEP = 1e-4
 _ERROR = 1e-8  # relative error of central differences with that step
 
@@ -29,8 +29,8 @@ Function = Callable[[Any], Any]
 
 def function_target(function: Function, rank: int | None, kinks: tuple[Function, ...], noise: float) -> Target:
     """The target of a function from fields (..., rank) to values (...)."""
-    if isinstance(rank, bool) or not isinstance(rank, int | np.integer) or not 1 <= rank <= MAX_RANK:
-        raise InvalidParameter("rank", rank, f"the function's number of directions, 1 to {MAX_RANK}")
+    if isinstance(rank, bool) or not isinstance(rank, int | np.integer) or not 1 <= rank <= _MAX_RANK:
+        raise InvalidParameter("rank", rank, f"the function's number of directions, 1 to {_MAX_RANK}")
     numpy_link = _numpy_link(function, int(rank))
     typed = [f"h{k + 1}" for k in range(rank)]
     _check_admissible(numpy_link, typed, kinks)

@@ -21,12 +21,12 @@ import sympy
 from featlab.gaussian.functions import FUNCTIONS, NUMPY_OPS, ScalarFunction, sympy_ops
 
 MAX_HERMITE_ORDER = 40
-MAX_ARGUMENTS = 9
+_MAX_ARGUMENTS = 9
 
-Surfaces = list[tuple[str, sympy.Expr]]
+_Surfaces = list[tuple[str, sympy.Expr]]
 
 
-def _no_surfaces(*_: sympy.Expr) -> Surfaces:
+def _no_surfaces(*_: sympy.Expr) -> _Surfaces:
     return []
 
 
@@ -53,7 +53,7 @@ class LanguageFunction:
     partials: Callable[..., Sequence[Any]]
     latex: str
     arity: tuple[int, int] = (1, 1)
-    surfaces: Callable[..., Surfaces] = _no_surfaces
+    surfaces: Callable[..., _Surfaces] = _no_surfaces
     rational: bool = False
     outside: Callable[..., Any] | None = None
     outside_words: str = ""
@@ -88,7 +88,7 @@ def _chosen(better: Callable[[Any, Any], Any]) -> Callable[..., list[Any]]:
     return partials
 
 
-def _pairs(*arguments: sympy.Expr) -> Surfaces:
+def _pairs(*arguments: sympy.Expr) -> _Surfaces:
     return [("corner", a - b) for i, a in enumerate(arguments) for b in arguments[i + 1 :]]
 
 
@@ -120,7 +120,7 @@ _OF_SEVERAL = {
             formula=lambda ops, *a: reduce(ops.minimum, a),
             partials=_chosen(np.less),
             latex=r"\min\left({joined}\right)",
-            arity=(2, MAX_ARGUMENTS),
+            arity=(2, _MAX_ARGUMENTS),
             surfaces=_pairs,
             rational=True,
         ),
@@ -129,7 +129,7 @@ _OF_SEVERAL = {
             formula=lambda ops, *a: reduce(ops.maximum, a),
             partials=_chosen(np.greater),
             latex=r"\max\left({joined}\right)",
-            arity=(2, MAX_ARGUMENTS),
+            arity=(2, _MAX_ARGUMENTS),
             surfaces=_pairs,
             rational=True,
         ),

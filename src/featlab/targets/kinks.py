@@ -82,7 +82,7 @@ class _Finder:
 
     def _parts(self, expression: sympy.Expr, crossing: bool) -> list[sympy.Expr]:
         """Simpler expressions whose zero sets cover that of `expression` (with a change of sign, if `crossing`)."""
-        if not expression.free_symbols or is_positive(expression):
+        if not expression.free_symbols or _is_positive(expression):
             return []
         if isinstance(expression, sympy.Mul):
             return [part for factor in expression.args for part in self._parts(factor, crossing)]
@@ -105,10 +105,10 @@ class _Finder:
         self.factorisations += 1
         factors = polynomial.factor_list()[1]
         parts = [factor.as_expr() for factor, power in factors if not (crossing and power % 2 == 0)]
-        return [part for part in map(canonical, parts) if not is_positive(part)]
+        return [part for part in map(canonical, parts) if not _is_positive(part)]
 
 
-def is_positive(expression: sympy.Expr) -> bool:
+def _is_positive(expression: sympy.Expr) -> bool:
     """True if the expression is positive everywhere for a reason that shows in its form, such as h1**2 + 1."""
     return _lower_sign(expression) == 1
 

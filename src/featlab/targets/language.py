@@ -24,9 +24,9 @@ from featlab.gaussian.functions import ALIASES
 from featlab.targets.canonical import HALF, MAX_EXPONENT, canonical, power
 from featlab.targets.functions import MAX_HERMITE_ORDER, apply_inert, function, typed_names
 
-MAX_LENGTH = 2000
-MAX_DEPTH = 40
-MAX_TOKENS = 900
+_MAX_LENGTH = 2000
+_MAX_DEPTH = 40
+_MAX_TOKENS = 900
 _MAX_DIGITS = 40
 _MAGNITUDE = 1e30
 
@@ -71,11 +71,11 @@ def parse(text: str) -> sympy.Expr:
 
     The tree holds unevaluated SymPy nodes and inert functions: exactly what was typed, h1 - h1 included.
     """
-    if len(text) > 5 * MAX_LENGTH or len(text) - text.count(" ") > MAX_LENGTH:
+    if len(text) > 5 * _MAX_LENGTH or len(text) - text.count(" ") > _MAX_LENGTH:
         raise InvalidTarget(
-            f"the text has {len(text)} characters, the limit is {MAX_LENGTH}",
+            f"the text has {len(text)} characters, the limit is {_MAX_LENGTH}",
             text=text[:100],
-            column=MAX_LENGTH + 1,
+            column=_MAX_LENGTH + 1,
             suggestion="give a Python function with its rank instead",
         )
     return _Parser(text).parse()
@@ -116,14 +116,14 @@ class _Parser:
             if kind == "space":
                 continue
             count += 1
-            if count > MAX_TOKENS:
-                raise self._refused(column, f"the expression has more than {MAX_TOKENS} symbols")
+            if count > _MAX_TOKENS:
+                raise self._refused(column, f"the expression has more than {_MAX_TOKENS} symbols")
             self._check_neighbours(before, kind, match.group(), column)
             before = kind
             if kind == "open":
                 opened.append(column)
-                if len(opened) > MAX_DEPTH:
-                    raise self._refused(column, f"brackets are nested more than {MAX_DEPTH} deep")
+                if len(opened) > _MAX_DEPTH:
+                    raise self._refused(column, f"brackets are nested more than {_MAX_DEPTH} deep")
             elif kind == "close":
                 if not opened:
                     raise self._refused(column, "this bracket closes nothing", "remove it or open one before")
@@ -155,8 +155,8 @@ class _Parser:
             raise self._refused(column, f"an operator is missing before {token!r}", "write * for products, as in 2*h1")
 
     def _convert(self, node: ast.expr, depth: int) -> sympy.Expr:
-        if depth > MAX_DEPTH:
-            raise self._refused(node.col_offset, f"the expression is nested more than {MAX_DEPTH} deep")
+        if depth > _MAX_DEPTH:
+            raise self._refused(node.col_offset, f"the expression is nested more than {_MAX_DEPTH} deep")
         if isinstance(node, ast.BinOp):
             return self._operation(node, depth)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):

@@ -33,7 +33,7 @@ class Reduced:
     remarks: tuple[str, ...]
 
 
-def probe_of(tree: sympy.Expr, names: Sequence[str]) -> Probe:
+def _probe_of(tree: sympy.Expr, names: Sequence[str]) -> Probe:
     """The rank test's view of a tree."""
     inner = {argument for node in sympy.preorder_traversal(tree) if row_of(node) for argument in node.args}
     jumps = [surface for surface, kind in surfaces(tree).items() if kind != "corner"]
@@ -50,7 +50,7 @@ def reduce(tree: sympy.Expr, typed: Sequence[str], typed_noise: Sequence[str]) -
     directions = free_names(tree, "h")
     noises = free_names(tree, "xi")
     names = [*directions, *noises]
-    probe = probe_of(tree, names)
+    probe = _probe_of(tree, names)
     basis = relevant_subspace(probe, len(names), range(len(directions)))
     noise_basis = relevant_subspace(probe, len(names), range(len(directions), len(names)))
     if not len(basis):
@@ -149,7 +149,7 @@ def _substituted(
         at = {sympy.Symbol(name, real=True): kept[i] + offset * removed[i] for i, name in enumerate(names)}
         try:
             candidate = canonical(tree, at)
-            candidate = candidate if aligned else shortest_form(with_linear_forms(candidate, exact))
+            candidate = candidate if aligned else _shortest_form(_with_linear_forms(candidate, exact))
         except InvalidTarget:  # this value of the removed directions hits a pole, such as 1/h1 at 0
             continue
         if len(new) == len(names) or _same_function(probe, value_at(candidate, new), transform):
@@ -171,7 +171,7 @@ def _median_size(value: Floats) -> float:
     return float(np.median(finite)) if len(finite) else 0.0
 
 
-def with_linear_forms(tree: sympy.Expr, exact: bool) -> sympy.Expr:
+def _with_linear_forms(tree: sympy.Expr, exact: bool) -> sympy.Expr:
     """The tree with its linear parts collected; if its directions are decimals, with numbers of 16 digits.
 
     A coefficient below 1e-14 of the largest of its form is then the rounding error of a direction, and is dropped.
@@ -207,7 +207,7 @@ def _has_many_digits(x: sympy.Expr) -> bool:
     return isinstance(x, sympy.Rational) and len(str(x.q)) > 12
 
 
-def shortest_form(tree: sympy.Expr) -> sympy.Expr:
+def _shortest_form(tree: sympy.Expr) -> sympy.Expr:
     """The tree, or its expansion if it is a small polynomial and the expansion is shorter to write."""
     degree = polynomial_degree(tree)
     if degree is None or degree > 12 or expanded_terms(tree) > 400:

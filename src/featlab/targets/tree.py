@@ -27,7 +27,7 @@ from featlab.targets.evaluate import Floats, values, values_jax
 from featlab.targets.kinks import Kink
 from featlab.targets.model import Target, target
 
-SIGNS = ("alternating", "ones")
+_SIGNS = ("alternating", "ones")
 # Of the polynomial's mean, which h* would add up D times.
 _ROUNDING = 1e-10
 
@@ -58,7 +58,7 @@ class Tree:
         width = str(self.effective) if self.effective is not None else f"d^{self.exponent:g}"
         parts = [self.link, self.polynomial, width]
         parts += [f"blocks={self.blocks}"] if self.blocks != 1 else []
-        parts += [f"signs={self.signs}"] if self.signs != SIGNS[0] else []
+        parts += [f"signs={self.signs}"] if self.signs != _SIGNS[0] else []
         return f"tree({', '.join(parts)})"
 
     @property
@@ -105,7 +105,7 @@ def tree_target(
     effective: int | None = None,
     exponent: float | None = None,
     blocks: int = 1,
-    signs: str = SIGNS[0],
+    signs: str = _SIGNS[0],
     noise: float = 0.0,
 ) -> TreeTarget:
     """The target y = (1/sqrt r) sum_i g(a_i . P(W_i* x) / sqrt(D)), as `featlab.target("tree(g, P, D)")` gives it too.
@@ -124,8 +124,8 @@ def tree_target(
     elif isinstance(exponent, bool) or not isinstance(exponent, Real) or not 0 < exponent <= 1:
         raise InvalidParameter("exponent", exponent, "a number above 0 and at most 1, in D = d^e")
     _check_count("blocks", blocks)
-    if signs not in SIGNS:
-        raise InvalidParameter("signs", signs, "one of " + ", ".join(map(repr, SIGNS)))
+    if signs not in _SIGNS:
+        raise InvalidParameter("signs", signs, "one of " + ", ".join(map(repr, _SIGNS)))
     outer, inner = _of_one_variable("link", link), _of_one_variable("polynomial", polynomial)
     if inner.degree is None:
         raise InvalidTarget("P has to be a polynomial", text=polynomial)
