@@ -147,6 +147,7 @@ def test_conventions_at_a_jump() -> None:
     assert activation("step").value([-1e-300, 0.0, 1e-300]).tolist() == [0.0, 1.0, 1.0]
     assert activation("sign").value([-1e-300, 0.0, 1e-300]).tolist() == [-1.0, 0.0, 1.0]
     assert target("h1*step(0) + sign(0)").text == "h1"
+    assert target("leaky_relu(h1)").latex == r"\operatorname{leaky\_relu}\left(h_{1}\right)"
     assert target("step(h1)").latex == r"\mathbf{1}\left\{h_{1} \geq 0\right\}"
 
 

@@ -38,18 +38,15 @@ _TOKEN = re.compile(
 _FOREIGN = {
     "^": ("'^' is not a power here", "write ** for powers, as in h1**2"),
     ".": ("attribute access is not part of the language", "use numbers, h1..h9, + - * / ** and the functions"),
-    "'": ("strings are not part of the language", None),
-    '"': ("strings are not part of the language", None),
-    "[": ("square brackets are not part of the language", "use round brackets"),
-    "]": ("square brackets are not part of the language", "use round brackets"),
-    "{": ("curly brackets are not part of the language", "use round brackets"),
-    "}": ("curly brackets are not part of the language", "use round brackets"),
+    **dict.fromkeys("'\"", ("strings are not part of the language", None)),
+    **dict.fromkeys("[]", ("square brackets are not part of the language", "use round brackets")),
+    **dict.fromkeys("{}", ("curly brackets are not part of the language", "use round brackets")),
     "=": ("a target is an expression, not an equation", "type the right-hand side only"),
-    "<": ("comparisons are not part of the language", "write step(a - b) for the indicator of a >= b"),
-    ">": ("comparisons are not part of the language", "write step(a - b) for the indicator of a >= b"),
+    **dict.fromkeys(
+        "<>", ("comparisons are not part of the language", "write step(a - b) for the indicator of a >= b")
+    ),
     "|": ("'|' is not part of the language", "write abs(...) for absolute values"),
-    "\n": ("a target is one line", None),
-    "\r": ("a target is one line", None),
+    **dict.fromkeys("\n\r", ("a target is one line", None)),
     "#": ("comments are not part of the language", None),
     "\0": ("the text holds a NUL character", None),
 }
