@@ -172,7 +172,7 @@ def _of_one(name: str, scalar: ScalarFunction) -> LanguageFunction:
         name,
         formula=scalar.value,
         partials=lambda x: [scalar.derivative(NUMPY_OPS, x)],
-        latex=scalar.latex or r"\operatorname{{%s}}\left({0}\right)" % name.replace("_", r"\_"),
+        latex=scalar.latex or r"\operatorname{{NAME}}\left({0}\right)".replace("NAME", name.replace("_", r"\_")),
         surfaces=lambda x: [(kind, x - sympy.Rational(str(place))) for kind, place in scalar.kinks],
         rational=scalar.scaling is not None,
         sign_of_value=scalar.sign_of_value,
