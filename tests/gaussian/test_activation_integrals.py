@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from featlab.gaussian import activation, activation_names
+from featlab.gaussian import FUNCTIONS, activation, activation_names
 from featlab.gaussian.activations import Activation
-from featlab.gaussian.activations_formulas import FORMULAS
 from featlab.gaussian.activations_integrals import correlated_mean, hermite_projection, kernel, line_rule
 from featlab.gaussian.hermite import hermite_normalised_all
 
@@ -172,7 +171,7 @@ def test_kernel_is_the_double_integral(name: str) -> None:
 
 
 def test_every_kinked_activation_has_a_closed_kernel() -> None:
-    assert all(formula.kernel for formula in FORMULAS.values() if formula.kinks)
+    assert all(function.kernel for function in FUNCTIONS.values() if function.kinks)
 
 
 def test_kernel_keeps_its_shape() -> None:

@@ -96,7 +96,7 @@ def test_known_values() -> None:
     assert float(activation("softplus").value(0.0)) == pytest.approx(np.log(2))
     assert float(activation("softplus").value(800.0)) == 800.0
     assert float(activation("tanh").derivative(20.0)) == pytest.approx(4 * np.exp(-40), rel=1e-12)
-    assert activation("step").value([-1.0, 0.0, 1.0]).tolist() == [0.0, 0.0, 1.0]
+    assert activation("step").value([-1.0, 0.0, 1.0]).tolist() == [0.0, 1.0, 1.0]
     assert activation("sign").value([-1.0, 0.0, 1.0]).tolist() == [-1.0, 0.0, 1.0]
 
 

@@ -99,7 +99,7 @@ def test_a_cluster_of_ones_own(tmp_path: Path) -> None:
 def test_no_scheduler_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from distributed import default_client
 
-    monkeypatch.setattr("featlab.study.engines.dask._CONNECT_SECONDS", 1)
+    monkeypatch.setattr("featlab.study.engines.executor._CONNECT_SECONDS", 1)
     with pytest.raises(EngineFault, match=r"no Dask scheduler answers at 'tcp://127.0.0.1:9'"):
         run(Study(axes={"x": [1]}), STRICT, tmp_path / "a.sqlite", engine=Dask("tcp://127.0.0.1:9"))
     with pytest.raises(EngineFault, match="no Dask scheduler answers at 'nonsense://'"):

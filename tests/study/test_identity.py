@@ -13,8 +13,7 @@ import pytest
 
 from featlab.study import InvalidStudy, Runner, Study
 from featlab.study.canonical import canonical, canonical_text, digest
-from featlab.study.grouping import by_shape, shares
-from featlab.study.identity import point_id_of, run_id, runs_of
+from featlab.study.identity import by_shape, point_id_of, run_id, runs_of, shares
 from tests.study.tiny import COMPILING, run_point
 
 RUNNER = Runner(run_point, "tiny")

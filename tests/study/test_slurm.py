@@ -20,8 +20,8 @@ from featlab.study import EngineFault, FromExecutor, StoreFault, Study, collect,
 from featlab.study import open as open_study
 from featlab.study.records import from_line
 from featlab.study.runner import Runner
-from featlab.study.shards import cluster_directory, read_shards
-from featlab.study.slurm import jobs, waiting_records, work
+from featlab.study.slurm import jobs, read_shards, waiting_records, work
+from featlab.study.store import cluster_directory
 from tests.study.slurm_cluster import slurm, why_not
 from tests.study.test_engines import check_same
 from tests.study.tiny import STRICT

@@ -16,13 +16,11 @@ import pytest
 
 import featlab
 from featlab.study import NewerStore, StoreFault, Study, StudyInUse, provenance, run
-from featlab.study.environment import environment
 from featlab.study.identity import runs_of
-from featlab.study.records import Record, perform
+from featlab.study.records import Record, environment, perform
 from featlab.study.runner import as_runner
-from featlab.study.schema import SCHEMA, file_system, journal_mode
-from featlab.study.shards import Shard, new_shard, read_shards
-from featlab.study.store import Reader, Store
+from featlab.study.slurm import Shard, new_shard, read_shards
+from featlab.study.store import SCHEMA, Reader, Store, file_system, journal_mode
 from tests.study.tiny import failing, run_point
 
 ROOT = Path(__file__).parents[2]
@@ -119,7 +117,7 @@ def test_provenance_says_where_a_number_came_from(path: Path) -> None:
 
 
 def test_the_git_state_is_recorded(tmp_path: Path) -> None:
-    program = "from featlab.study.environment import environment; import json; print(json.dumps(environment()['git']))"
+    program = "from featlab.study.records import environment; import json; print(json.dumps(environment()['git']))"
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
     asked = {"cwd": tmp_path, "capture_output": True, "text": True, "check": True}
 
@@ -287,7 +285,7 @@ def test_network_file_systems_get_no_write_ahead_log(tmp_path: Path) -> None:
 
 
 def test_a_store_on_a_network_file_system_works(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("featlab.study.schema.file_system", lambda path: "nfs4")
+    monkeypatch.setattr("featlab.study.store.file_system", lambda path: "nfs4")
     run(Study(axes={"x": [1, 2]}), run_point, path)
     with Store(path) as store:
         assert store._connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)

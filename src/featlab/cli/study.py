@@ -17,9 +17,9 @@ from featlab.cli.engines import SchedulerOption, WorkersOption, engine_in_words
 from featlab.cli.errors import INTERRUPTED, fail, safely
 
 if TYPE_CHECKING:
+    from featlab.study.description import StudyFile
     from featlab.study.drive import Progress
     from featlab.study.runner import Runner
-    from featlab.study.toml import StudyFile
 
 POINTS_FAILED, POINTS_MISSING = 1, 3
 EPILOG = """Examples:
@@ -226,7 +226,7 @@ def export(
 def _opened(file: Path, store: Path | None) -> tuple[StudyFile, Runner, Path]:
     """The study, what runs it, and where its results are."""
     from featlab.runners import find_runner
-    from featlab.study.toml import read_study
+    from featlab.study.description import read_study
 
     described = read_study(file)
     return described, find_runner(described.kind, str(file.resolve().parent)), store or described.store

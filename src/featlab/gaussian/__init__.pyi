@@ -3,6 +3,8 @@ from .activations import activation as activation
 from .activations import activation_names as activation_names
 from .crossings import crossing as crossing
 from .crossings import crossing_with_error as crossing_with_error
+from .functions import FUNCTIONS as FUNCTIONS
+from .functions import ScalarFunction as ScalarFunction
 from .hermite import hermite_all as hermite_all
 from .hermite import hermite_normalised_all as hermite_normalised_all
 from .hermite import hermite_series as hermite_series

@@ -18,15 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from featlab.errors import InvalidParameter
-from featlab.gaussian.activations_formulas import ALIASES, FORMULAS
-from featlab.gaussian.activations_integrals import (
-    MAX_ORDER,
-    Projection,
-    hermite_projection,
-    kernel,
-    residual_energy,
-)
-from featlab.gaussian.activations_ops import NUMPY_OPS, Formula, from_function, jax_ops
+from featlab.gaussian.activations_integrals import MAX_ORDER, Projection, hermite_projection, kernel, residual_energy
+from featlab.gaussian.functions import ALIASES, FUNCTIONS, NUMPY_OPS, ScalarFunction, jax_ops
 from featlab.gaussian.hermite import Floats
 
 
@@ -45,23 +38,23 @@ class Activation:
     name: str = field(compare=False)
     source: str | Callable[[Any], Any] = field(repr=False)
     kinks: tuple[float, ...]
-    _formula: Formula = field(compare=False, repr=False)
+    _function: ScalarFunction = field(compare=False, repr=False)
 
     def value(self, x: ArrayLike) -> Floats:
         """s(x) in NumPy, float64."""
-        return self._formula.value(NUMPY_OPS, np.asarray(x, dtype=np.float64))
+        return self._function.value(NUMPY_OPS, np.asarray(x, dtype=np.float64))
 
     def derivative(self, x: ArrayLike) -> Floats:
         """s'(x) in NumPy, float64; away from the kinks."""
-        return self._formula.derivative(NUMPY_OPS, np.asarray(x, dtype=np.float64))
+        return self._function.derivative(NUMPY_OPS, np.asarray(x, dtype=np.float64))
 
     def jax_value(self, x: Any) -> Any:
         """s(x) in JAX; jittable, of the type of x."""
-        return self._formula.value(jax_ops(), x)
+        return self._function.value(jax_ops(), x)
 
     def jax_derivative(self, x: Any) -> Any:
         """s'(x) in JAX; jittable, of the type of x."""
-        return self._formula.derivative(jax_ops(), x)
+        return self._function.derivative(jax_ops(), x)
 
     def hermite_coefficients(self, max_order: int) -> Floats:
         """E[s(z) He_k(z)] for k = 0..max_order <= 100, read-only.
@@ -74,8 +67,8 @@ class Activation:
     @property
     def second_moment(self) -> float:
         """E[s(z)^2]."""
-        if self._formula.kernel is not None:
-            return float(self._formula.kernel(np.ones(())))
+        if self._function.kernel is not None:
+            return float(self._function.kernel(np.ones(())))
         return _projection(self).second_moment
 
     def residual(self, degree: int) -> float:
@@ -92,8 +85,8 @@ class Activation:
         rho = np.asarray(rho, dtype=np.float64)
         if not np.all(np.abs(rho) <= 1):
             raise InvalidParameter("rho", rho, "correlations between -1 and 1")
-        if self._formula.kernel is not None:
-            return self._formula.kernel(rho)
+        if self._function.kernel is not None:
+            return self._function.kernel(rho)
         return kernel(self.value, self.kinks, _projection(self), rho)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -124,22 +117,34 @@ def activation(source: str | Activation | Callable[[Any], Any], kinks: Sequence[
         raise InvalidParameter("kinks", kinks, "finite numbers")
     _check_traceable(source)
     name = getattr(source, "__name__", type(source).__name__)
-    return Activation(name, source, places, from_function(source, places))
+    return Activation(name, source, places, _traced(source))
 
 
 def activation_names() -> tuple[str, ...]:
     """The registered names."""
-    return tuple(FORMULAS)
+    return tuple(FUNCTIONS)
 
 
 def _registered(name: str) -> Activation:
-    known = {key.lower(): key for key in FORMULAS} | ALIASES
+    known = {key.lower(): key for key in FUNCTIONS} | ALIASES
     key = known.get(name.lower())
     if key is None:
         close = get_close_matches(name.lower(), known, n=1)
         hint = f"; did you mean {known[close[0]]!r}?" if close else ""
-        raise InvalidParameter("activation", name, f"one of {', '.join(FORMULAS)}{hint}")
-    return Activation(key, key, FORMULAS[key].kinks, FORMULAS[key])
+        raise InvalidParameter("activation", name, f"one of {', '.join(FUNCTIONS)}{hint}")
+    return Activation(key, key, tuple(float(place) for _, place in FUNCTIONS[key].kinks), FUNCTIONS[key])
+
+
+def _traced(function: Callable[[Any], Any]) -> ScalarFunction:
+    """A function that JAX can trace, with its derivative by automatic differentiation."""
+
+    def slope(x: Any) -> Any:
+        import jax
+        import jax.numpy as jnp
+
+        return jax.jvp(function, (x,), (jnp.ones_like(x),))[1]
+
+    return ScalarFunction(lambda ops, x: ops.call(function, x), lambda ops, x: ops.call(slope, x))
 
 
 def _check_traceable(function: Callable[[Any], Any]) -> None:
@@ -174,7 +179,7 @@ def _projection(act: Activation) -> Projection:
 
 @lru_cache(maxsize=256)
 def _coefficients(act: Activation) -> Floats:
-    closed = act._formula.coefficients
+    closed = act._function.coefficients
     result = closed(MAX_ORDER) if closed else _projection(act).normalised * _root_factorials(MAX_ORDER)
     result.setflags(write=False)
     return result

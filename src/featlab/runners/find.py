@@ -5,10 +5,9 @@ from __future__ import annotations
 import importlib
 from pathlib import Path
 
-from featlab.study.description import Study
+from featlab.study.description import Study, read_study
 from featlab.study.faults import InvalidStudy, did_you_mean
 from featlab.study.runner import Runner, runner_from_module
-from featlab.study.toml import read_study
 
 # Kind -> module and name of its runner.
 KINDS = {

@@ -1,11 +1,12 @@
 from .dataset import open as open
 from .dataset import provenance as provenance
 from .description import Study as Study
+from .description import read_study as read_study
 from .drive import run as run
-from .engines.dask import Dask as Dask
+from .engines.executor import Dask as Dask
 from .engines.executor import FromExecutor as FromExecutor
-from .engines.in_process import InProcess as InProcess
 from .engines.pool import Pool as Pool
+from .engines.protocol import InProcess as InProcess
 from .estimate import plan as plan
 from .faults import EngineFault as EngineFault
 from .faults import InvalidStudy as InvalidStudy
@@ -16,4 +17,3 @@ from .runner import Runner as Runner
 from .slurm import collect as collect
 from .slurm import submit as submit
 from .tables import export as export
-from .toml import read_study as read_study

@@ -20,11 +20,11 @@ import numpy as np
 import xarray as xr
 
 from featlab.study.canonical import canonical_text
-from featlab.study.description import Point, Study
+from featlab.study.description import Point, Study, read_study
 from featlab.study.faults import InvalidStudy
 from featlab.study.identity import point_id_of, run_id
-from featlab.study.store import OK, Done, Reader
-from featlab.study.toml import read_study
+from featlab.study.records import OK
+from featlab.study.store import Done, Reader
 
 MISSING = "missing"
 

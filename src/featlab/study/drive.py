@@ -10,15 +10,12 @@ from time import strftime
 from typing import Any
 
 from featlab.study.description import Study
-from featlab.study.engines.in_process import InProcess
-from featlab.study.engines.protocol import Engine
+from featlab.study.engines.protocol import Engine, InProcess
 from featlab.study.faults import StoreFault
-from featlab.study.grouping import by_shape
-from featlab.study.identity import Run, runs_of
+from featlab.study.identity import Run, by_shape, runs_of
 from featlab.study.records import FAILED, OK, Record
 from featlab.study.runner import Runner, RunPoint, as_runner
-from featlab.study.shards import cluster_directory
-from featlab.study.store import Store
+from featlab.study.store import Store, cluster_directory
 
 Acknowledged = Callable[[list[Record]], None]
 

@@ -13,8 +13,7 @@ from featlab.study.description import Point, Study
 from featlab.study.drive import Progress, missing_runs, progress_of
 from featlab.study.engines.pool import spawned
 from featlab.study.faults import EngineFault
-from featlab.study.grouping import by_shape
-from featlab.study.identity import Run, runs_of
+from featlab.study.identity import Run, by_shape, runs_of
 from featlab.study.records import perform
 from featlab.study.runner import Runner, RunPoint, as_runner
 from featlab.study.store import Reader

@@ -3,18 +3,24 @@
     point id = hash(runner's name, numerics version, canonical content)
     run id   = hash(study key, point id, repeat)            random key = its first 64 bits
 
-Nothing else enters: not the order, the engine, the number of workers, nor the grouping.
+Nothing else enters: not the order, the engine, the number of workers, nor the grouping by shape (runs that share
+what is compiled stay together).
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeVar
 
 from featlab.study.canonical import canonical_text, digest
 from featlab.study.description import Point, Study
 from featlab.study.runner import Runner
 
 _KEY_DIGITS = 16
+
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True)
@@ -55,3 +61,18 @@ def point_id_of(runner: str, numerics: str, point: Point) -> str:
 def run_id(study_key: int, point_id: str, repeat: int) -> str:
     """The id of a run; its first 64 bits are its random key."""
     return digest(f"{study_key} {point_id} {repeat}")
+
+
+def by_shape(runs: Sequence[Run], runner: Runner) -> list[list[Run]]:
+    """The runs, those of one shape together, in the order in which the shapes first appear."""
+    groups: dict[Hashable, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(None if runner.shape is None else runner.shape(run.point), []).append(run)
+    return list(groups.values())
+
+
+def shares(items: Sequence[_Item], parts: int) -> list[list[_Item]]:
+    """At most `parts` contiguous shares that differ by at most one in size; none is empty."""
+    parts = min(parts, len(items))
+    cuts = [len(items) * part // parts for part in range(parts + 1)] if parts else []
+    return [list(items[begin:end]) for begin, end in pairwise(cuts)]

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
+import platform
+import subprocess
+import sys
 import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
+from importlib import metadata
 from time import perf_counter, time
 from typing import Any
 
-from featlab.study.environment import environment
+import featlab
 from featlab.study.identity import Run
 from featlab.study.runner import Row, RunPoint
 
 OK, FAILED = "ok", "failed"
+_PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "sympy", "xarray")
+_GIT_SECONDS = 10
 
 
 @dataclass(frozen=True)
@@ -26,7 +34,7 @@ class Record:
         rows: the rows as JSON text (non-finite numbers spelled NaN and Infinity); "[]" for a failed run.
         error: what a failed run died of, with the traceback; None for the others.
         seconds, finished: wall time, and when, in seconds since 1970.
-        environment: see `featlab.study.environment`.
+        environment: see `environment`.
     """
 
     id: str
@@ -86,3 +94,56 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"a row holds {value!r:.80} of type {type(value).__name__}, expected numbers, texts or lists")
+
+
+def environment() -> dict[str, Any]:
+    """The environment of this process, as JSON knows it. The device is known once JAX has been used."""
+    return {**_machine(), "device": _device()}
+
+
+@cache
+def _machine() -> dict[str, Any]:
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "host": platform.node(),
+        "cores": os.cpu_count(),
+        "packages": {"featlab": featlab.__version__, **_installed(_PACKAGES)},
+        "git": _git_state(),
+    }
+
+
+def _installed(packages: tuple[str, ...]) -> dict[str, str]:
+    """The versions of those that are installed."""
+    found = {}
+    for name in packages:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def _device() -> str:
+    """What JAX runs on, if the runner has loaded JAX; a study itself has no use for it."""
+    jax = sys.modules.get("jax")
+    if jax is None or not hasattr(jax, "devices"):
+        return platform.machine()
+    return str(jax.devices()[0].device_kind)
+
+
+def _git_state() -> dict[str, Any] | None:
+    """The commit of the working directory and whether anything was changed since; None outside a repository."""
+    commit = _git("rev-parse", "HEAD")
+    if commit is None:
+        return None
+    changes = _git("status", "--porcelain", "--untracked-files=no")
+    return {"commit": commit, "changed": None if changes is None else bool(changes)}
+
+
+def _git(*arguments: str) -> str | None:
+    try:
+        done = subprocess.run(["git", *arguments], capture_output=True, text=True, timeout=_GIT_SECONDS)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

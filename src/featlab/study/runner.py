@@ -75,7 +75,7 @@ def as_runner(given: Runner | RunPoint) -> Runner:
 
 
 @dataclass(frozen=True)
-class FromModule:
+class _FromModule:
     """`run_point` of a module found by name, also in another process: only the names travel."""
 
     address: str
@@ -87,7 +87,7 @@ class FromModule:
 
 def runner_from_module(address: str, directory: str) -> Runner:
     """The runner (or plain function) at `module:name`, the module being looked for in `directory` too."""
-    return replace(_loaded(address, directory), run_point=FromModule(address, directory), name=address)
+    return replace(_loaded(address, directory), run_point=_FromModule(address, directory), name=address)
 
 
 @cache

@@ -3,6 +3,9 @@
 `submit` writes the runs of every task into files, submits the array and returns. Nothing needs to stay alive. `collect`
 merges the shards into the store, as often as one likes; `submit` again submits only what is missing by then.
 
+A shard holds one record a line, appended whole and brought to the disk. A killed task can leave a torn last line. It is
+skipped when the shards are read, and its run counts as not done.
+
     sweep.sqlite                     the store
     sweep.cluster/0001/              a submission: submission.json, array.sh, tasks/17.json, logs/
     sweep.cluster/shards/            what its tasks have done
@@ -11,28 +14,29 @@ merges the shards into the store, as often as one likes; `submit` again submits 
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from time import time_ns
+from typing import Any, NamedTuple
 
 from featlab.errors import InvalidParameter
 from featlab.study.description import Study
 from featlab.study.drive import about, missing_runs
 from featlab.study.faults import EngineFault, StoreFault
-from featlab.study.grouping import by_shape, shares
-from featlab.study.identity import Run, runs_of
-from featlab.study.records import OK, perform
+from featlab.study.identity import Run, by_shape, runs_of, shares
+from featlab.study.records import OK, Record, from_line, perform
 from featlab.study.runner import Runner
-from featlab.study.shards import cluster_directory, new_shard, read_shards
-from featlab.study.store import Store
+from featlab.study.store import Store, cluster_directory
 
+_SUFFIX = ".jsonl"
 _SCRIPT = """#!/bin/sh
 #SBATCH --job-name={name}
 #SBATCH --array=0-{last}
@@ -218,3 +222,63 @@ def _slurm(command: str, *arguments: str) -> str:
     if done.returncode != 0:
         raise EngineFault(f"{command} failed: {done.stderr.strip() or done.stdout.strip()}")
     return done.stdout
+
+
+class Shard:
+    """A file that one process appends to. Its name is new in every process, so that no two ever share one."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        except OSError as fault:
+            raise _unwritable(path, fault) from fault
+
+    def append(self, record: Record) -> None:
+        """Append a record; when this returns it is on the disk."""
+        line = record.to_line().encode()
+        try:
+            written = os.write(self._file, line)
+            if written < len(line):  # a full disk takes a part of it: the rest fails with the reason
+                os.write(self._file, line[written:])
+            os.fsync(self._file)
+        except OSError as fault:
+            raise _unwritable(self.path, fault) from fault
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self._file)
+
+
+class Line(NamedTuple):
+    """A line of a shard: its record, or None if it is torn."""
+
+    shard: Path
+    record: Record | None
+
+
+def read_shards(directory: Path, prefix: str = "") -> Iterator[Line]:
+    """Every line of the shards in a directory, in the order of their names."""
+    for path in sorted(directory.glob(f"{prefix}*{_SUFFIX}")):
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                yield Line(path, _record(line))
+
+
+def new_shard(directory: Path, name: str) -> Shard:
+    """A shard of this process for the task `name`."""
+    return Shard(directory / f"{name}-{time_ns()}-{os.getpid()}{_SUFFIX}")
+
+
+def _record(line: str) -> Record | None:
+    if not line.endswith("\n"):
+        return None
+    try:
+        return from_line(line)
+    except (ValueError, TypeError):
+        return None
+
+
+def _unwritable(path: Path, fault: OSError) -> StoreFault:
+    reason = fault.strerror or fault
+    return StoreFault(f"{path}: cannot be written: {reason}; what was acknowledged before is safe")

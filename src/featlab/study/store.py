@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, strftime
 from types import TracebackType
@@ -17,14 +18,33 @@ from typing import Any, NamedTuple, Self
 
 import featlab
 from featlab.study.canonical import canonical_text, digest
-from featlab.study.faults import StoreFault
-from featlab.study.lock import WriterLock
-from featlab.study.records import FAILED, OK, Record
-from featlab.study.schema import APPLICATION_ID, SCHEMA, TABLES, check_version, journal_mode, told_clearly
+from featlab.study.faults import NewerStore, StoreFault, StudyInUse
+from featlab.study.records import FAILED, Record
 
 _COMMIT_SECONDS = 0.05
 _MOST_WAITING = 1000
 _READ_SECONDS = 30.0
+_WAIT_SECONDS = 10**6
+# Raised when the tables change. A store of a higher number was made by a newer featlab.
+SCHEMA = 1
+# Marks the file as a featlab study, so that any other database is refused ("feat" in ASCII).
+_APPLICATION_ID = 0x66656174
+
+_TABLES = """
+CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE studies (number INTEGER PRIMARY KEY, content TEXT NOT NULL UNIQUE);
+CREATE TABLE points (id TEXT PRIMARY KEY, content TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE environments (id TEXT PRIMARY KEY, content TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE runs (
+    id TEXT PRIMARY KEY, point TEXT NOT NULL REFERENCES points, repeat INTEGER NOT NULL, outcome TEXT NOT NULL,
+    rows TEXT NOT NULL, error TEXT, seconds REAL NOT NULL, finished REAL NOT NULL,
+    environment TEXT NOT NULL REFERENCES environments
+) WITHOUT ROWID;
+"""
+
+# A write-ahead log needs memory shared between processes, which these do not give.
+_NETWORK_FILE_SYSTEMS = ("nfs", "lustre", "gpfs", "beegfs", "ceph", "cifs", "smb", "afs", "glusterfs", "fuse", "9p")
+
 # A failed run may be tried again; an acknowledged result is never overwritten.
 _PUT = f"""
 INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -49,7 +69,7 @@ class Reader:
         self.path = Path(path)
         if not self.path.is_file():
             raise StoreFault(f"{self.path}: there is no such store; run the study first")
-        with told_clearly(self.path):
+        with _told_clearly(self.path):
             self._connection = self._connect()
 
     def __enter__(self) -> Self:
@@ -66,18 +86,18 @@ class Reader:
 
     def outcomes(self) -> dict[str, str]:
         """Outcome by run id, of everything that is stored."""
-        with told_clearly(self.path):
+        with _told_clearly(self.path):
             return dict(self._connection.execute("SELECT id, outcome FROM runs"))
 
     def runs(self) -> dict[str, Done]:
         """Every stored run by its id."""
-        with told_clearly(self.path):
+        with _told_clearly(self.path):
             found = self._connection.execute("SELECT id, outcome, rows, error FROM runs")
             return {name: Done(outcome, rows, error) for name, outcome, rows, error in found}
 
     def study(self) -> dict[str, Any]:
         """What was last run into the store: the study's content and what its runner said of the rows."""
-        with told_clearly(self.path):
+        with _told_clearly(self.path):
             newest = "SELECT content FROM studies ORDER BY number DESC LIMIT 1"
             found = self._connection.execute(newest).fetchone()
         if found is None:
@@ -86,34 +106,26 @@ class Reader:
 
     def provenance(self) -> Iterator[dict[str, Any]]:
         """Of each run: point, outcome, wall time, when it finished, and the environment it ran in."""
-        with told_clearly(self.path):
+        with _told_clearly(self.path):
             asked = """SELECT runs.id, points.content, repeat, outcome, error, seconds, finished, environments.content
                 FROM runs JOIN points ON runs.point = points.id JOIN environments ON environment = environments.id
                 ORDER BY finished, runs.id"""
             for name, point, repeat, outcome, error, seconds, finished, where in self._connection.execute(asked):
-                yield {
-                    "run": name,
-                    "point": json.loads(point),
-                    "repeat": repeat,
-                    "outcome": outcome,
-                    "error": error,
-                    "seconds": seconds,
-                    "finished": finished,
-                    "environment": json.loads(where),
-                }
+                told = {"repeat": repeat, "outcome": outcome, "error": error, "seconds": seconds, "finished": finished}
+                yield {"run": name, "point": json.loads(point), **told, "environment": json.loads(where)}
 
     def _connect(self) -> sqlite3.Connection:
         address = f"{self.path.resolve().as_uri()}?mode=ro"
         connection = sqlite3.connect(address, uri=True, timeout=_READ_SECONDS)
         try:
-            check_version(connection, self.path)
+            _check_version(connection, self.path)
         except sqlite3.OperationalError:
             connection.close()
             if self.path.with_name(self.path.name + "-wal").exists():
                 raise
             # No log, nobody writing, and no right to make a log here: the file is all there is.
             connection = sqlite3.connect(address + "&immutable=1", uri=True)
-            check_version(connection, self.path)
+            _check_version(connection, self.path)
         return connection
 
 
@@ -124,15 +136,14 @@ class Store(Reader):
         self.path = Path(path)
         if self.path.is_dir() or not self.path.parent.is_dir():
             raise StoreFault(f"{self.path}: expected the name of a file in an existing directory")
-        self._lock = WriterLock(self.path, wait=wait)
+        self._lock = _locked(self.path, wait=wait)
         self._waiting: list[Record] = []
         self._committed = monotonic()
-        self._environments: set[str] = set()
         try:
-            with told_clearly(self.path):
+            with _told_clearly(self.path):
                 self._connection = self._connect()
         except BaseException:
-            self._lock.release()
+            self._lock.close()
             raise
 
     def close(self) -> None:
@@ -141,12 +152,12 @@ class Store(Reader):
             self.flush()
         finally:
             self._connection.close()
-            self._lock.release()
+            self._lock.close()
 
     def adopt(self, content: dict[str, Any]) -> None:
         """Remember the study that is run into the store, as the newest."""
         text = json.dumps(content)  # not canonical: the order of the axes is that of the dataset's dimensions
-        with told_clearly(self.path), self._connection:
+        with _told_clearly(self.path), self._connection:
             self._connection.execute("DELETE FROM studies WHERE content = ?", (text,))
             self._connection.execute("INSERT INTO studies (content) VALUES (?)", (text,))
 
@@ -164,7 +175,7 @@ class Store(Reader):
         """Write what is waiting; returns what is acknowledged: it is on the disk."""
         written = self._waiting
         if written:
-            with told_clearly(self.path), self._connection:
+            with _told_clearly(self.path), self._connection:
                 self._put(written)
         self._waiting = []
         self._committed = monotonic()
@@ -196,7 +207,7 @@ class Store(Reader):
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if not tables:
             self._make(connection)
-        check_version(connection, self.path)
+        _check_version(connection, self.path)
         connection.execute(f"PRAGMA journal_mode = {journal_mode(self.path)}")
         connection.execute("PRAGMA synchronous = FULL")
 
@@ -204,8 +215,83 @@ class Store(Reader):
         """The tables, in one transaction: a process killed here leaves an empty file, not half a store."""
         about = {"featlab": featlab.__version__, "made": strftime("%Y-%m-%dT%H:%M:%S%z")}
         statements = "".join(f"INSERT INTO about VALUES ('{name}', '{value}');" for name, value in about.items())
-        marks = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA};"
-        connection.executescript(f"BEGIN; {TABLES} {statements} {marks} COMMIT;")
+        marks = f"PRAGMA application_id = {_APPLICATION_ID}; PRAGMA user_version = {SCHEMA};"
+        connection.executescript(f"BEGIN; {_TABLES} {statements} {marks} COMMIT;")
 
 
-__all__ = ["FAILED", "OK", "Done", "Reader", "Store"]
+def _locked(store: Path, *, wait: bool) -> sqlite3.Connection:
+    """One writer at a time, told by a lock that ends with its process, however it ends; closing it lets the next in.
+
+    It is an exclusive transaction on a small SQLite file beside the store: the operating system lets go of it when the
+    process dies, on every platform that SQLite runs on.
+    """
+    path = store.with_name(store.name + ".lock")
+    try:
+        connection = sqlite3.connect(path, timeout=_WAIT_SECONDS if wait else 0, isolation_level=None)
+        connection.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError as fault:
+        if fault.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+            raise StudyInUse(f"{store}: another process is writing to it; wait for it (--wait), or stop it") from None
+        raise StoreFault(f"{store}: cannot be written: {fault} ({path})") from None
+    return connection
+
+
+@contextmanager
+def _told_clearly(path: Path) -> Iterator[None]:
+    """SQLite's errors as faults of this store, in words."""
+    try:
+        yield
+    except sqlite3.DatabaseError as fault:
+        raise StoreFault(f"{path}: {_words(fault)}") from fault
+
+
+def _words(fault: sqlite3.DatabaseError) -> str:
+    code = getattr(fault, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_FULL:
+        return "the disk is full; what was acknowledged before is safe. Make room, then run the same command again"
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
+        return "the store is read-only; make it writable, or copy it to where you may write (--store)"
+    if code == sqlite3.SQLITE_CANTOPEN:
+        return "cannot be opened; is there such a directory, and may you write there?"
+    if code == sqlite3.SQLITE_NOTADB:
+        return "is no featlab study store"
+    return f"SQLite says: {fault}"
+
+
+def _check_version(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a database that is no study store, or one of a newer version."""
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if application != _APPLICATION_ID:
+        raise StoreFault(f"{path}: is no featlab study store")
+    if version > SCHEMA:
+        maker = connection.execute("SELECT value FROM about WHERE name = 'featlab'").fetchone()
+        raise NewerStore(
+            f"{path}: made by a newer version of featlab ({maker[0] if maker else 'unknown'}, store format {version}; "
+            f"this one knows {SCHEMA}); upgrade featlab, or choose another --store. Nothing was changed"
+        )
+
+
+def journal_mode(path: Path) -> str:
+    """WAL, unless the store lies on a network file system."""
+    kind = file_system(path)
+    return "DELETE" if any(kind.startswith(name) for name in _NETWORK_FILE_SYSTEMS) else "WAL"
+
+
+def file_system(path: Path, mounts: Path = Path("/proc/mounts")) -> str:
+    """The type of the file system that holds `path`; empty where the system does not tell."""
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    best, kind, home = -1, "", path.resolve()
+    for line in lines:
+        fields = line.split()
+        if len(fields) > 2 and home.is_relative_to(fields[1]) and len(fields[1]) >= best:
+            best, kind = len(fields[1]), fields[2]
+    return kind
+
+
+def cluster_directory(store: str | Path) -> Path:
+    """Where what a cluster does for a store lies: submissions and shards."""
+    return Path(store).with_suffix(".cluster")

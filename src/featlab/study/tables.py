@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,16 +20,12 @@ _LARGEST_INT32 = 2**31 - 1
 def export(path: str | Path, destination: str | Path, *, store: str | Path | None = None) -> Path:
     """Write the results of a study (or store) to a .nc, .csv or .parquet file, whole or not at all."""
     destination = Path(destination)
-    kinds: dict[str, Callable[[Path], None]] = {
-        ".nc": partial(_netcdf, path, store),
-        ".csv": partial(_csv, path, store),
-        ".parquet": partial(_parquet, path, store),
-    }
-    if destination.suffix not in kinds:
-        raise FeatlabError(f"export: got {str(destination)!r}, expected a name that ends in {', '.join(kinds)}")
+    writers = {".nc": _netcdf, ".csv": _csv, ".parquet": _parquet}
+    if destination.suffix not in writers:
+        raise FeatlabError(f"export: got {str(destination)!r}, expected a name that ends in {', '.join(writers)}")
     unfinished = destination.with_name(f".{destination.name}.{os.getpid()}")
     try:
-        kinds[destination.suffix](unfinished)
+        writers[destination.suffix](path, store, unfinished)
         unfinished.replace(destination)
     except OSError as fault:
         raise StoreFault(f"{destination}: cannot be written: {fault.strerror or fault}") from fault
@@ -45,7 +39,7 @@ def table(path: str | Path, store: str | Path | None = None) -> pd.DataFrame:
     import pandas as pd
 
     from featlab.study.dataset import load
-    from featlab.study.store import OK
+    from featlab.study.records import OK
 
     opened = load(path, store)
     lines = []
@@ -99,6 +93,4 @@ def _narrow(dataset: xr.Dataset) -> xr.Dataset:
         for name, variable in dataset.variables.items()
         if variable.dtype.kind in "iu" and variable.size and abs(variable.astype("float64")).max() > _LARGEST_INT32
     }
-    return dataset.assign_coords({name: value for name, value in wide.items() if name in dataset.coords}).assign(
-        {name: value for name, value in wide.items() if name not in dataset.coords}
-    )
+    return dataset.assign(wide)

@@ -1,4 +1,3 @@
-from .build import target as target
 from .inputs import Hypercube as Hypercube
 from .inputs import Isotropic as Isotropic
 from .inputs import Spiked as Spiked
@@ -7,5 +6,6 @@ from .kinks import Kink as Kink
 from .literature import CatalogueEntry as CatalogueEntry
 from .literature import catalogue as catalogue
 from .model import Target as Target
+from .model import target as target
 from .tree import TreeTarget as TreeTarget
 from .tree import tree_target as tree_target

@@ -16,7 +16,7 @@ import numpy as np
 import sympy
 
 from featlab.errors import InvalidTarget
-from featlab.targets.functions import FUNCTIONS, LanguageFunction, row_of
+from featlab.targets.functions import LanguageFunction, apply_inert, function, is_call
 
 MAX_EXPONENT = 40
 MAX_NODES = 800
@@ -28,7 +28,7 @@ HALF = sympy.Rational(1, 2)
 
 def power(base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
     """The inert node for base**exponent with an exponent that is not an integer."""
-    return FUNCTIONS["power"].inert(base, exponent)
+    return apply_inert("power", base, exponent)
 
 
 def canonical(tree: sympy.Expr, replace: Mapping[sympy.Expr, sympy.Expr] | None = None) -> sympy.Expr:
@@ -60,11 +60,8 @@ class _Canoniser:
         if isinstance(node, sympy.Mul):
             return product(arguments)
         if isinstance(node, sympy.Pow):
-            return raise_to(arguments[0], arguments[1])
-        row = row_of(node)
-        if row is None:
-            raise InvalidTarget(f"{node.func.__name__} is not a function of the language")
-        return apply(row, arguments)
+            return _raise_to(arguments[0], arguments[1])
+        return apply(node.func.__name__, arguments)
 
 
 def _bounded(expression: sympy.Expr) -> sympy.Expr:
@@ -98,11 +95,11 @@ def product(factors: list[sympy.Expr]) -> sympy.Expr:
 
 def _tidy(factor: sympy.Expr) -> sympy.Expr:
     if isinstance(factor, sympy.Pow) and isinstance(factor.exp, sympy.Integer):
-        return raise_to(factor.base, factor.exp)
+        return _raise_to(factor.base, factor.exp)
     return factor
 
 
-def raise_to(base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
+def _raise_to(base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
     """base**exponent in canonical form.
 
     Integer powers are SymPy's (never expanded); rational powers of positive rationals are SymPy's too (so sqrt(8) is
@@ -141,15 +138,14 @@ def _integer_power(base: sympy.Expr, exponent: int) -> sympy.Expr:
         return _bounded(sympy.Pow(base, exponent))
     if abs(exponent) > MAX_EXPONENT:
         raise InvalidTarget(f"the exponent {_shown(exponent)} is beyond the limit of {MAX_EXPONENT}")
-    row = row_of(base)
-    if row is not None and row.name == "abs" and exponent % 2 == 0:
-        return raise_to(base.args[0], sympy.Integer(exponent))
-    if row is not None and row.name == "sign" and exponent:
+    if is_call(base, "abs") and exponent % 2 == 0:
+        return _raise_to(base.args[0], sympy.Integer(exponent))
+    if is_call(base, "sign") and exponent:
         return base if exponent % 2 else sympy.Integer(1)
     if isinstance(base, sympy.Pow) and isinstance(base.exp, sympy.Integer):
         return _integer_power(base.base, int(base.exp) * exponent)
     if isinstance(base, sympy.Mul):
-        return product([raise_to(factor, sympy.Integer(exponent)) for factor in base.args])
+        return product([_raise_to(factor, sympy.Integer(exponent)) for factor in base.args])
     return sympy.Pow(base, exponent)
 
 
@@ -161,26 +157,28 @@ def _rational_power(base: sympy.Expr, exponent: sympy.Rational) -> sympy.Expr:
     """base**(p/q), q > 1, for a base that is not a positive rational; base >= 0 wherever the target is defined."""
     if isinstance(base, sympy.exp):
         return sympy.exp(product([exponent, base.args[0]]))
-    row = row_of(base)
-    if row is not None and row.name == "power" and isinstance(base.args[1], sympy.Rational):
-        return raise_to(base.args[0], base.args[1] * exponent)
+    if is_call(base, "power") and isinstance(base.args[1], sympy.Rational):
+        return _raise_to(base.args[0], base.args[1] * exponent)
     if isinstance(base, sympy.Pow) and isinstance(base.exp, sympy.Integer) and base.exp % 2 == 0:
-        return raise_to(apply(FUNCTIONS["abs"], [base.base]), base.exp * exponent)
+        return _raise_to(apply("abs", [base.base]), base.exp * exponent)
     coefficient, rest = base.as_coeff_Mul()
     if coefficient > 0 and coefficient != 1 and rest != 1:
-        return product([raise_to(coefficient, exponent), raise_to(rest, exponent)])
+        return product([_raise_to(coefficient, exponent), _raise_to(rest, exponent)])
     return power(base, exponent)
 
 
-def apply(row: LanguageFunction, arguments: list[sympy.Expr]) -> sympy.Expr:
+def apply(name: str, arguments: list[sympy.Expr]) -> sympy.Expr:
     """A function of canonical arguments in canonical form."""
-    if row.fold is not None and all(isinstance(argument, sympy.Rational) for argument in arguments):
-        return _bounded(sympy.sympify(row.fold(*arguments)))
-    if row.name == "He":
+    row = function(name)
+    if row is None:
+        raise InvalidTarget(f"{name} is not a function of the language")
+    if row.rational and all(isinstance(argument, sympy.Rational) for argument in arguments):
+        return _bounded(row.native(*arguments))
+    if name == "He":
         return _hermite(arguments[0], arguments[1])
-    if row.name == "power":
-        return raise_to(*arguments)
-    if row.name in ("min", "max"):
+    if name == "power":
+        return _raise_to(*arguments)
+    if name in ("min", "max"):
         return _extremum(row, arguments)
     if len(arguments) == 1:
         return _unary(row, arguments[0])
@@ -196,13 +194,18 @@ def _unary(row: LanguageFunction, argument: sympy.Expr) -> sympy.Expr:
             value = float(row.value(np.float64(argument)))
         if value in (0.0, 0.5, 1.0):  # tanh(0), cos(0), sigmoid(0), log(1)
             return sympy.Rational(str(value))
-    if row.parity and leading_sign(argument) < 0:
+    scalar = row.scalar
+    if scalar is None:
+        return row.inert(argument)
+    if scalar.written_out:
+        return canonical(row.native(argument))
+    if scalar.parity and leading_sign(argument) < 0:
         flipped = _unary(row, product([sympy.Integer(-1), argument]))
-        return product([sympy.Integer(row.parity), flipped])
-    if row.scaling is not None:
+        return product([sympy.Integer(scalar.parity), flipped])
+    if scalar.scaling is not None:
         coefficient, rest = _content(argument)
         if coefficient != 1 and rest != 1:
-            return product([coefficient**row.scaling, row.inert(rest)])
+            return product([coefficient**scalar.scaling, row.inert(rest)])
     return row.inert(argument)
 
 
@@ -218,7 +221,7 @@ def _content(expression: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
     content = product([sympy.Rational(numerator, denominator), irrational])
     if content in (0, 1):
         return sympy.Integer(1), expression
-    inverse = raise_to(content, sympy.Integer(-1))
+    inverse = _raise_to(content, sympy.Integer(-1))
     return content, _bounded(sympy.Add(*[product([inverse, term]) for term in terms]))
 
 
@@ -242,12 +245,12 @@ def leading_sign(expression: sympy.Expr) -> int:
     """
     if isinstance(expression, sympy.Add):
         terms = [term for term in expression.args if term.free_symbols] or expression.args
-        first = min(terms, key=lambda term: order_key(term.as_coeff_Mul()[1]))
+        first = min(terms, key=lambda term: _order_key(term.as_coeff_Mul()[1]))
         return leading_sign(first)
     return -1 if expression.as_coeff_Mul()[0] < 0 else 1
 
 
-def order_key(tree: sympy.Expr) -> tuple[int, str]:
+def _order_key(tree: sympy.Expr) -> tuple[int, str]:
     """A key that sorts trees by length and spelling. SymPy's own sort key may evaluate numbers, however large."""
     spelled = _spelled(tree)
     return len(spelled), spelled
@@ -270,23 +273,23 @@ def _hermite(order: sympy.Expr, argument: sympy.Expr) -> sympy.Expr:
     if leading_sign(argument) < 0:
         flipped = _hermite(order, product([sympy.Integer(-1), argument]))
         return product([sympy.Integer((-1) ** int(order)), flipped])
-    return FUNCTIONS["He"].inert(order, argument)
+    return apply_inert("He", order, argument)
 
 
 def _extremum(row: LanguageFunction, arguments: list[sympy.Expr]) -> sympy.Expr:
     """min and max with nested ones flattened, equal arguments merged and numbers folded into one."""
     flat: set[sympy.Expr] = set()
     for argument in arguments:
-        flat.update(argument.args if row_of(argument) is row else (argument,))
+        flat.update(argument.args if is_call(argument, row.name) else (argument,))
     if len(flat) > row.arity[1]:
         flat = set(arguments)
     numbers = [argument for argument in flat if isinstance(argument, sympy.Rational)]
     rest = flat.difference(numbers)
-    if numbers and row.fold is not None:
-        rest.add(row.fold(*numbers))
+    if numbers:
+        rest.add(row.native(*numbers))
     if len(rest) == 1:
         return rest.pop()
-    return row.inert(*sorted(rest, key=order_key))
+    return row.inert(*sorted(rest, key=_order_key))
 
 
 def free_names(tree: sympy.Expr, prefix: str) -> list[str]:

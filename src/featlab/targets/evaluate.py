@@ -5,13 +5,17 @@ No code is generated. Each different node is computed once per call.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
 
 import numpy as np
 import sympy
 from numpy.typing import NDArray
 
+from featlab.gaussian.functions import jax_ops
 from featlab.targets.functions import LanguageFunction, row_of
 
 Floats = NDArray[np.float64]
@@ -31,75 +35,51 @@ def values(tree: sympy.Expr, fields: Mapping[str, Any], memo: Memo | None = None
     Pass an empty `memo` to get the value of every node in it.
     """
     with np.errstate(all="ignore"):
-        return _walk(tree, fields, {} if memo is None else memo, lambda node: np.float64(number(node)), _numpy_call)
+        return _walk(tree, fields, {} if memo is None else memo, LanguageFunction.value)
 
 
 def values_jax(tree: sympy.Expr, fields: Mapping[str, Any]) -> Any:
     """JAX values of a tree at named fields, in the fields' precision; traceable."""
-    import jax
-    import jax.scipy.special
-
-    def call(row: LanguageFunction, arguments: Sequence[Any]) -> Any:
-        return row.jax(jax, *arguments)
-
-    # Constant parts are computed once in float64 and enter as Python floats, which take the fields' precision.
-    memo = {node: float(values(node, {})) for node in sympy.preorder_traversal(tree) if not node.free_symbols}
-    return _walk(tree, fields, memo, number, call)
+    ops = jax_ops()
+    return _walk(tree, fields, _constants(tree), lambda row, *arguments: row.formula(ops, *arguments))
 
 
-def _numpy_call(row: LanguageFunction, arguments: Sequence[Any]) -> Any:
-    return row.value(*arguments)
+def _constants(tree: sympy.Expr) -> Memo:
+    """The parts without variables, computed in float64; as Python's floats they take the fields' precision."""
+    return {node: float(values(node, {})) for node in sympy.preorder_traversal(tree) if not node.free_symbols}
 
 
-def _walk(
-    node: sympy.Expr,
-    fields: Mapping[str, Any],
-    memo: Memo,
-    constant: Callable[[sympy.Expr], Any],
-    call: Callable[[LanguageFunction, Sequence[Any]], Any],
-) -> Any:
+def _walk(node: sympy.Expr, fields: Mapping[str, Any], memo: Memo, call: Callable[..., Any]) -> Any:
     if node in memo:
         return memo[node]
 
     def walk(child: sympy.Expr) -> Any:
-        return _walk(child, fields, memo, constant, call)
+        return _walk(child, fields, memo, call)
 
     if isinstance(node, sympy.Symbol):
         result = fields[node.name]
     elif isinstance(node, sympy.Rational | sympy.NumberSymbol):
-        result = constant(node)
-    elif isinstance(node, sympy.Add):
-        result = _total([walk(argument) for argument in node.args])
-    elif isinstance(node, sympy.Mul):
-        result = _product([walk(argument) for argument in node.args])
+        result = np.float64(number(node))
+    elif isinstance(node, sympy.Add | sympy.Mul):
+        combine = operator.add if isinstance(node, sympy.Add) else operator.mul
+        result = reduce(combine, [walk(argument) for argument in node.args])
     elif isinstance(node, sympy.Pow) and isinstance(node.exp, sympy.Integer) and abs(node.exp) < 2000:
-        result = integer_power(walk(node.base), int(node.exp))
+        result = _integer_power(walk(node.base), int(node.exp))
     elif isinstance(node, sympy.Pow):
         result = walk(node.base) ** walk(node.exp)
     else:
         row = row_of(node)
         if row is None:
             raise TypeError(f"not a tree of the language: {type(node).__name__}")
-        result = call(row, [int(a) if row.name == "He" and i == 0 else walk(a) for i, a in enumerate(node.args)])
+        result = call(row, *[int(a) if row.name == "He" and i == 0 else walk(a) for i, a in enumerate(node.args)])
     memo[node] = result
     return result
 
 
-def _total(terms: Sequence[Any]) -> Any:
-    result = terms[0]
-    for term in terms[1:]:
-        result = result + term
-    return result
-
-
-def _product(factors: Sequence[Any]) -> Any:
-    result = factors[0]
-    for factor in factors[1:]:
-        result = result * factor
-    return result
-
-
-def integer_power(base: Any, exponent: int) -> Any:
+def _integer_power(base: Any, exponent: int) -> Any:
+    if isinstance(base, Jet):
+        slope = exponent * _integer_power(base.value, exponent - 1)
+        return base.through(_integer_power(base.value, exponent), slope)
     return base**exponent if exponent >= 0 else 1.0 / base ** (-exponent)
 
 
@@ -118,62 +98,48 @@ def gradient_at(tree: sympy.Expr, names: Sequence[str]) -> Callable[[Floats], Fl
     return lambda points: gradients(tree, names, points).gradient.T
 
 
-class Jet(NamedTuple):
+@dataclass(frozen=True)
+class Jet:
     """Values (n,), gradient (m, n) and its size without cancellation (m, n), which scales its rounding error."""
 
     value: Any
     gradient: Any
     magnitude: Any
 
+    __array_ufunc__ = None  # a NumPy number leaves sums and products with a jet to the jet
+
+    def through(self, value: Any, slope: Any) -> Jet:
+        """The jet of a function with this value and slope."""
+        return Jet(value, slope * self.gradient, np.abs(slope) * self.magnitude)
+
+    def __add__(self, other: Any) -> Jet:
+        if not isinstance(other, Jet):
+            return Jet(self.value + other, self.gradient, self.magnitude)
+        return Jet(self.value + other.value, self.gradient + other.gradient, self.magnitude + other.magnitude)
+
+    def __mul__(self, other: Any) -> Jet:
+        if not isinstance(other, Jet):
+            return self.through(self.value * other, other)
+        left, right = self.through(self.value * other.value, other.value), other.through(0.0, self.value)
+        return left + right
+
+    __radd__, __rmul__ = __add__, __mul__
+
 
 def gradients(tree: sympy.Expr, names: Sequence[str], points: Floats) -> Jet:
     """Values and gradients at points (n, m) by forward accumulation; kinks contribute no delta functions."""
     count, variables = points.shape
+    units = np.eye(variables)[:, :, None]
+    fields = {name: Jet(points[:, k], units[k], units[k]) for k, name in enumerate(names)}
     with np.errstate(all="ignore"):
-        jet = _jet(tree, dict(zip(names, points.T, strict=True)), list(names), {})
+        jet = _walk(tree, fields, _constants(tree), _chained)
         zero = np.zeros((variables, count))
-        value = np.broadcast_to(jet.value, (count,))
-        return Jet(value, zero + jet.gradient, zero + jet.magnitude)
+        return Jet(np.broadcast_to(jet.value, (count,)), zero + jet.gradient, zero + jet.magnitude)
 
 
-def _jet(node: sympy.Expr, fields: Mapping[str, Floats], names: list[str], memo: dict[sympy.Expr, Jet]) -> Jet:
-    if node not in memo:
-        memo[node] = _new_jet(node, fields, names, memo)
-    return memo[node]
-
-
-def _new_jet(node: sympy.Expr, fields: Mapping[str, Floats], names: list[str], memo: dict[sympy.Expr, Jet]) -> Jet:
-    if isinstance(node, sympy.Symbol):
-        unit = np.zeros((len(names), 1))
-        unit[names.index(node.name)] = 1.0
-        return Jet(fields[node.name], unit, unit)
-    if not node.free_symbols:
-        return Jet(values(node, {}), 0.0, 0.0)
-    if isinstance(node, sympy.Pow):
-        base, exponent = _jet(node.base, fields, names, memo), int(node.exp)
-        slope = exponent * integer_power(base.value, exponent - 1)
-        return Jet(integer_power(base.value, exponent), slope * base.gradient, abs(slope) * base.magnitude)
-    row = row_of(node)
-    if row is not None and row.name == "He":
-        argument = _jet(node.args[1], fields, names, memo)
-        order = int(node.args[0])
-        slope = row.partials(order, argument.value)[1]
-        return Jet(row.value(order, argument.value), slope * argument.gradient, abs(slope) * argument.magnitude)
-    parts = [_jet(argument, fields, names, memo) for argument in node.args]
-    at = [part.value for part in parts]
-    if isinstance(node, sympy.Add):
-        value, slopes = _total(at), [1.0] * len(parts)
-    elif isinstance(node, sympy.Mul):
-        value, slopes = _product(at), [_product([1.0, *at[:i], *at[i + 1 :]]) for i in range(len(at))]
-    elif row is not None:
-        value, slopes = row.value(*at), list(row.partials(*at))
-    else:
-        raise TypeError(f"not a canonical tree: {type(node).__name__}")
-    live = [
-        (slope, part) for slope, part, argument in zip(slopes, parts, node.args, strict=True) if argument.free_symbols
-    ]
-    return Jet(
-        value,
-        _total([slope * part.gradient for slope, part in live]),
-        _total([np.abs(slope) * part.magnitude for slope, part in live]),
-    )
+def _chained(row: LanguageFunction, *arguments: Any) -> Jet:
+    """A function of jets and numbers, by the chain rule; slopes in the numbers may be undefined."""
+    at = [argument.value if isinstance(argument, Jet) else argument for argument in arguments]
+    slopes = zip(row.partials(*at), arguments, strict=True)
+    parts = [argument.through(0.0, slope) for slope, argument in slopes if isinstance(argument, Jet)]
+    return reduce(operator.add, parts) + row.value(*at)

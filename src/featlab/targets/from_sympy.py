@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import sympy
 
 from featlab.errors import InvalidTarget
 from featlab.targets.canonical import MAX_NODES, power
-from featlab.targets.functions import FUNCTIONS, MAX_HERMITE_ORDER, row_of
+from featlab.targets.functions import MAX_HERMITE_ORDER, apply_inert, function, row_of
 
 _NAMES = {"Abs": "abs", "Max": "max", "Min": "min", "Heaviside": "step", "hermite_prob": "He"}
 
@@ -48,7 +46,7 @@ def _symbol(node: sympy.Symbol) -> sympy.Symbol:
 
 def _function(node: sympy.Basic) -> sympy.Expr:
     name = node.func.__name__
-    row = FUNCTIONS.get(_NAMES.get(name, name))
+    row = function(_NAMES.get(name, name))
     if row is None or not isinstance(node, sympy.Function | sympy.Max | sympy.Min):
         raise InvalidTarget(f"SymPy's {name} is not part of the language")
     arguments = node.args[:1] if row.name == "step" else node.args
@@ -57,8 +55,7 @@ def _function(node: sympy.Basic) -> sympy.Expr:
     converted = [_convert(argument) for argument in arguments]
     if not row.arity[0] <= len(converted) <= row.arity[1]:
         raise InvalidTarget(f"{row.name} takes {row.arity[0]} to {row.arity[1]} arguments, not {len(converted)}")
-    build: Callable[..., sympy.Expr] = row.inert
-    return sympy.exp(*converted, evaluate=False) if row.name == "exp" else build(*converted)
+    return apply_inert(row.name, *converted)
 
 
 def native(tree: sympy.Expr) -> sympy.Expr:

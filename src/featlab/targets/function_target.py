@@ -13,14 +13,14 @@ import numpy as np
 from featlab.errors import InvalidParameter, InvalidTarget
 from featlab.precision import double_precision
 from featlab.targets.admissible import check_not_constant, check_poles, check_tails, spread_points
-from featlab.targets.evaluate import Floats, Jet, values
+from featlab.targets.evaluate import Floats, Jet
 from featlab.targets.kinks import Kink
 from featlab.targets.model import Target
 from featlab.targets.rank import Probe, relevant_subspace
-from featlab.targets.reduction import basis_remarks, readable_basis
+from featlab.targets.reduction import basis_remarks, exact_basis, in_floats
 from featlab.targets.surfaces import gaussian_points
 
-MAX_RANK = 9
+_MAX_RANK = 9
 _STEP = 1e-4
 _ERROR = 1e-8  # relative error of central differences with that step
 
@@ -29,16 +29,16 @@ Function = Callable[[Any], Any]
 
 def function_target(function: Function, rank: int | None, kinks: tuple[Function, ...], noise: float) -> Target:
     """The target of a function from fields (..., rank) to values (...)."""
-    if isinstance(rank, bool) or not isinstance(rank, int | np.integer) or not 1 <= rank <= MAX_RANK:
-        raise InvalidParameter("rank", rank, f"the function's number of directions, 1 to {MAX_RANK}")
+    if isinstance(rank, bool) or not isinstance(rank, int | np.integer) or not 1 <= rank <= _MAX_RANK:
+        raise InvalidParameter("rank", rank, f"the function's number of directions, 1 to {_MAX_RANK}")
     numpy_link = _numpy_link(function, int(rank))
     typed = [f"h{k + 1}" for k in range(rank)]
     _check_admissible(numpy_link, typed, kinks)
     basis = relevant_subspace(_probe(numpy_link, kinks, int(rank)), int(rank), range(rank))
     if not len(basis):
         raise InvalidTarget("the target is constant, up to rounding: there is nothing to learn")
-    rows = readable_basis(basis, error=10 * _ERROR)
-    directions = np.array([[float(values(x, {})) for x in rows.row(k)] for k in range(rows.rows)])
+    rows = exact_basis(basis, error=10 * _ERROR)
+    directions = in_floats(rows)
     return Target(
         text=f"<{_name(function).strip('<>')}>",
         rank=len(directions),

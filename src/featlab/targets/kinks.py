@@ -16,7 +16,7 @@ import sympy
 
 from featlab.targets.canonical import canonical, leading_sign, product
 from featlab.targets.evaluate import Floats, value_at, values
-from featlab.targets.functions import row_of
+from featlab.targets.functions import is_call, row_of
 from featlab.targets.polynomials import small_polynomial
 from featlab.targets.printing import text_of
 
@@ -82,19 +82,19 @@ class _Finder:
 
     def _parts(self, expression: sympy.Expr, crossing: bool) -> list[sympy.Expr]:
         """Simpler expressions whose zero sets cover that of `expression` (with a change of sign, if `crossing`)."""
-        if not expression.free_symbols or is_positive(expression):
+        if not expression.free_symbols or _is_positive(expression):
             return []
         if isinstance(expression, sympy.Mul):
             return [part for factor in expression.args for part in self._parts(factor, crossing)]
         if isinstance(expression, sympy.Pow):
             even = int(expression.exp) % 2 == 0
             return [] if crossing and even else self._parts(expression.base, crossing)
-        row = row_of(expression)
-        if row is not None and row.name in ("abs", "power"):
+        if is_call(expression, "abs", "power"):
             return [] if crossing else self._parts(expression.args[0], crossing)
-        if row is not None and row.zero_at_zero:
+        row = row_of(expression)
+        if row is not None and row.scalar is not None and row.scalar.zero_at_zero:
             return self._parts(expression.args[0], crossing)
-        if row is not None and row.name == "log":
+        if is_call(expression, "log"):
             return self._parts(canonical(expression.args[0] - 1), crossing)
         return self._factors(expression, crossing)
 
@@ -105,10 +105,10 @@ class _Finder:
         self.factorisations += 1
         factors = polynomial.factor_list()[1]
         parts = [factor.as_expr() for factor, power in factors if not (crossing and power % 2 == 0)]
-        return [part for part in map(canonical, parts) if not is_positive(part)]
+        return [part for part in map(canonical, parts) if not _is_positive(part)]
 
 
-def is_positive(expression: sympy.Expr) -> bool:
+def _is_positive(expression: sympy.Expr) -> bool:
     """True if the expression is positive everywhere for a reason that shows in its form, such as h1**2 + 1."""
     return _lower_sign(expression) == 1
 

@@ -5,7 +5,7 @@
     1, 0.5, 2e-3, pi, e numbers
     + - * / **          arithmetic; powers are written ** (a typed ^ is answered with that advice)
     He1 .. He12, He(k, x)   probabilists' Hermite polynomials, k an integer up to 40
-    sign abs relu step tanh erf sigmoid exp log sqrt sin cos min max clip
+    sign step abs relu leaky_relu tanh erf sigmoid softplus swish gelu exp log sqrt sin cos square min max clip
 
 Three gates, each cheap: characters and brackets (a tokeniser), Python's own parser on what is left, then a walk over
 its syntax tree that knows five node types. Each refusal is an `InvalidTarget` with a column, a reason and a suggestion.
@@ -15,17 +15,18 @@ from __future__ import annotations
 
 import ast
 import re
+from difflib import get_close_matches
 
 import sympy
 
 from featlab.errors import InvalidTarget
-from featlab.targets.advice import MAX_SHORT_HERMITE, VARIABLE, function_advice, name_advice, shortened
+from featlab.gaussian.functions import ALIASES
 from featlab.targets.canonical import HALF, MAX_EXPONENT, canonical, power
-from featlab.targets.functions import FUNCTIONS, MAX_HERMITE_ORDER, typed_names
+from featlab.targets.functions import MAX_HERMITE_ORDER, apply_inert, function, typed_names
 
-MAX_LENGTH = 2000
-MAX_DEPTH = 40
-MAX_TOKENS = 900
+_MAX_LENGTH = 2000
+_MAX_DEPTH = 40
+_MAX_TOKENS = 900
 _MAX_DIGITS = 40
 _MAGNITUDE = 1e30
 
@@ -37,23 +38,29 @@ _TOKEN = re.compile(
 _FOREIGN = {
     "^": ("'^' is not a power here", "write ** for powers, as in h1**2"),
     ".": ("attribute access is not part of the language", "use numbers, h1..h9, + - * / ** and the functions"),
-    "'": ("strings are not part of the language", None),
-    '"': ("strings are not part of the language", None),
-    "[": ("square brackets are not part of the language", "use round brackets"),
-    "]": ("square brackets are not part of the language", "use round brackets"),
-    "{": ("curly brackets are not part of the language", "use round brackets"),
-    "}": ("curly brackets are not part of the language", "use round brackets"),
+    **dict.fromkeys("'\"", ("strings are not part of the language", None)),
+    **dict.fromkeys("[]", ("square brackets are not part of the language", "use round brackets")),
+    **dict.fromkeys("{}", ("curly brackets are not part of the language", "use round brackets")),
     "=": ("a target is an expression, not an equation", "type the right-hand side only"),
-    "<": ("comparisons are not part of the language", "write step(a - b) for the indicator of a >= b"),
-    ">": ("comparisons are not part of the language", "write step(a - b) for the indicator of a >= b"),
+    **dict.fromkeys(
+        "<>", ("comparisons are not part of the language", "write step(a - b) for the indicator of a >= b")
+    ),
     "|": ("'|' is not part of the language", "write abs(...) for absolute values"),
-    "\n": ("a target is one line", None),
-    "\r": ("a target is one line", None),
+    **dict.fromkeys("\n\r", ("a target is one line", None)),
     "#": ("comments are not part of the language", None),
     "\0": ("the text holds a NUL character", None),
 }
 _CONSTANTS = {"pi": sympy.pi, "e": sympy.E}
 _HERMITE = re.compile(r"He(\d{1,4})")
+_MAX_VARIABLES = 9
+_MAX_SHORT_HERMITE = 12
+_VARIABLE = re.compile(r"(h|xi)([1-9])")
+_LOOKALIKE = re.compile(r"(?:x|z|h|w|u|v|t|H|X|Z)_?(\d*)")
+_OTHER_NAMES = {
+    "heaviside": "step", "theta": "step", "ln": "log", "log2": "log", "log10": "log", "erfc": "erf", "sgn": "sign",
+    "absolute": "abs", "fabs": "abs", "logistic": "sigmoid", "expit": "sigmoid", "maximum": "max", "minimum": "min",
+    "hermite": "He", "H": "He", "pos": "relu", "indicator": "step",
+}  # fmt: skip
 
 
 def parse(text: str) -> sympy.Expr:
@@ -61,11 +68,11 @@ def parse(text: str) -> sympy.Expr:
 
     The tree holds unevaluated SymPy nodes and inert functions: exactly what was typed, h1 - h1 included.
     """
-    if len(text) > 5 * MAX_LENGTH or len(text) - text.count(" ") > MAX_LENGTH:
+    if len(text) > 5 * _MAX_LENGTH or len(text) - text.count(" ") > _MAX_LENGTH:
         raise InvalidTarget(
-            f"the text has {len(text)} characters, the limit is {MAX_LENGTH}",
+            f"the text has {len(text)} characters, the limit is {_MAX_LENGTH}",
             text=text[:100],
-            column=MAX_LENGTH + 1,
+            column=_MAX_LENGTH + 1,
             suggestion="give a Python function with its rank instead",
         )
     return _Parser(text).parse()
@@ -106,14 +113,14 @@ class _Parser:
             if kind == "space":
                 continue
             count += 1
-            if count > MAX_TOKENS:
-                raise self._refused(column, f"the expression has more than {MAX_TOKENS} symbols")
+            if count > _MAX_TOKENS:
+                raise self._refused(column, f"the expression has more than {_MAX_TOKENS} symbols")
             self._check_neighbours(before, kind, match.group(), column)
             before = kind
             if kind == "open":
                 opened.append(column)
-                if len(opened) > MAX_DEPTH:
-                    raise self._refused(column, f"brackets are nested more than {MAX_DEPTH} deep")
+                if len(opened) > _MAX_DEPTH:
+                    raise self._refused(column, f"brackets are nested more than {_MAX_DEPTH} deep")
             elif kind == "close":
                 if not opened:
                     raise self._refused(column, "this bracket closes nothing", "remove it or open one before")
@@ -145,8 +152,8 @@ class _Parser:
             raise self._refused(column, f"an operator is missing before {token!r}", "write * for products, as in 2*h1")
 
     def _convert(self, node: ast.expr, depth: int) -> sympy.Expr:
-        if depth > MAX_DEPTH:
-            raise self._refused(node.col_offset, f"the expression is nested more than {MAX_DEPTH} deep")
+        if depth > _MAX_DEPTH:
+            raise self._refused(node.col_offset, f"the expression is nested more than {_MAX_DEPTH} deep")
         if isinstance(node, ast.BinOp):
             return self._operation(node, depth)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
@@ -211,44 +218,46 @@ class _Parser:
 
     def _name(self, node: ast.Name) -> sympy.Expr:
         name = node.id
-        if VARIABLE.fullmatch(name):
+        if _VARIABLE.fullmatch(name):
             return sympy.Symbol(name, real=True)
         if name in _CONSTANTS:
             return _CONSTANTS[name]
         if name in typed_names() or _HERMITE.fullmatch(name):
             raise self._refused(node.col_offset, f"{name} is a function", f"write {name}(h1)")
-        raise self._refused(node.col_offset, f"unknown name {shortened(name)!r}", name_advice(name))
+        raise self._refused(node.col_offset, f"unknown name {_shortened(name)!r}", _name_advice(name))
 
     def _call(self, node: ast.Call, depth: int) -> sympy.Expr:
         if not isinstance(node.func, ast.Name):
             raise self._refused(node.col_offset, "the result of a call or bracket cannot be called")
-        name, column = node.func.id, node.col_offset
+        name, column = ALIASES.get(node.func.id, node.func.id), node.col_offset
         if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
-            raise self._refused(column, f"{shortened(name)} takes plain arguments only")
+            raise self._refused(column, f"{_shortened(name)} takes plain arguments only")
         short = _HERMITE.fullmatch(name)
         if not (short or name in typed_names()):
-            raise self._refused(column, f"unknown function {shortened(name)!r}", function_advice(name))
+            raise self._refused(column, f"unknown function {_shortened(name)!r}", _function_advice(name))
         if name == "He" and len(node.args) == 2:
             return self._hermite(node.args[0], node.args[1], depth)
         arguments = [self._convert(argument, depth + 1) for argument in node.args]
         if short:
             self._check_count(name, len(arguments), (1, 1), column)
             order = int(short.group(1))
-            if not 1 <= order <= MAX_SHORT_HERMITE:
+            if not 1 <= order <= _MAX_SHORT_HERMITE:
                 advice = f"for 0 <= k <= {MAX_HERMITE_ORDER} write He(k, x)"
-                raise self._refused(column, f"{name} is not one of He1..He{MAX_SHORT_HERMITE}", advice)
-            return FUNCTIONS["He"].inert(sympy.Integer(order), arguments[0])
+                raise self._refused(column, f"{name} is not one of He1..He{_MAX_SHORT_HERMITE}", advice)
+            return apply_inert("He", sympy.Integer(order), arguments[0])
         if name == "sqrt":
             self._check_count(name, len(arguments), (1, 1), column)
             return power(arguments[0], HALF)
-        self._check_count(name, len(arguments), FUNCTIONS[name].arity, column)
-        return _unevaluated(name, arguments)
+        row = function(name)
+        assert row is not None
+        self._check_count(name, len(arguments), row.arity, column)
+        return apply_inert(name, *arguments)
 
     def _hermite(self, order: ast.expr, argument: ast.expr, depth: int) -> sympy.Expr:
         if not (isinstance(order, ast.Constant) and type(order.value) is int and order.value <= MAX_HERMITE_ORDER):
             reason = f"the order of He(k, x) is an integer from 0 to {MAX_HERMITE_ORDER}"
             raise self._refused(order.col_offset, reason, "write the number itself, as in He(14, h1)")
-        return FUNCTIONS["He"].inert(sympy.Integer(order.value), self._convert(argument, depth + 1))
+        return apply_inert("He", sympy.Integer(order.value), self._convert(argument, depth + 1))
 
     def _check_count(self, name: str, count: int, arity: tuple[int, int], column: int) -> None:
         low, high = arity
@@ -256,11 +265,6 @@ class _Parser:
             wanted = f"{low}" if low == high else f"{low} to {high}"
             plural = "argument" if high == 1 else "arguments"
             raise self._refused(column, f"{name} takes {wanted} {plural}, not {count}")
-
-
-def _unevaluated(name: str, arguments: list[sympy.Expr]) -> sympy.Expr:
-    row = FUNCTIONS[name]
-    return sympy.exp(*arguments, evaluate=False) if name == "exp" else row.inert(*arguments)
 
 
 def _raised(base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
@@ -278,3 +282,31 @@ def _negative(expression: sympy.Expr) -> sympy.Expr:
 
 def _inverse(expression: sympy.Expr) -> sympy.Expr:
     return sympy.Pow(expression, sympy.Integer(-1), evaluate=False)
+
+
+def _shortened(name: str) -> str:
+    """A name cut to what fits in a message."""
+    return name if len(name) <= 24 else name[:21] + "..."
+
+
+def _name_advice(name: str) -> str:
+    """What to say to someone who typed an unknown name."""
+    if _LOOKALIKE.fullmatch(name) or re.fullmatch(r"(h|xi)\d+", name):
+        return f"directions are called h1..h{_MAX_VARIABLES}, noise inside the link xi1..xi{_MAX_VARIABLES}"
+    close = get_close_matches(name[:40], ["pi", "e", *typed_names()], n=1, cutoff=0.6)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return f"known names are h1..h{_MAX_VARIABLES}, xi1..xi{_MAX_VARIABLES}, pi, e and functions such as relu(h1)"
+
+
+def _function_advice(name: str) -> str:
+    """What to say to someone who called an unknown function."""
+    if _VARIABLE.fullmatch(name):
+        return f"{name} is a direction, not a function; write * to multiply"
+    if re.fullmatch(r"[hH]e?_?\d+", name):
+        return f"Hermite polynomials are called He1..He{_MAX_SHORT_HERMITE} and He(k, x)"
+    known = {known.lower(): known for known in typed_names()} | _OTHER_NAMES
+    close = get_close_matches(name[:40].lower(), list(known), n=1, cutoff=0.6)
+    if close:
+        return f"did you mean {known[close[0]]!r}?"
+    return "known functions: He1..He12, " + ", ".join(typed_names())

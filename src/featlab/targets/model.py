@@ -1,20 +1,33 @@
-"""The target: a link of a few directions, its noise, its kinks, and how it reads."""
+"""The target: a link of a few directions, its noise, its kinks, and how it reads.
+
+`target(...)` is the door: it takes a text of the language, a SymPy expression, a NumPy or JAX function, or a target,
+and gives an admissible `Target` in its true directions, or raises `InvalidTarget`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import isfinite
 from typing import Any
 
 import numpy as np
 import sympy
 
-from featlab.errors import InvalidParameter
-from featlab.targets.evaluate import Floats, value_at, values_jax
-from featlab.targets.from_sympy import native
-from featlab.targets.inputs import Inputs, Isotropic, SpikeLaw
-from featlab.targets.kinks import Kink
+from featlab.errors import InvalidParameter, InvalidTarget
+from featlab.targets.admissible import check_defined, check_not_constant, check_poles, check_tails
+from featlab.targets.canonical import canonical, free_names
+from featlab.targets.evaluate import Floats, gradient_at, value_at, values_jax
+from featlab.targets.from_sympy import literal_of, native
+from featlab.targets.inputs import Hypercube, Inputs, Isotropic, Spiked, SpikeLaw
+from featlab.targets.kinks import Kink, kinks_of, surfaces
+from featlab.targets.language import parse
+from featlab.targets.polynomials import polynomial_degree, small_polynomial
+from featlab.targets.printing import latex_of, text_of
+from featlab.targets.reduction import Reduced, reduce
+
+_MAX_DEGREE = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +118,136 @@ class Target:
         return hash(self._identity)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from featlab.targets.build import rebuild
+        return _rebuilt, (self.source, self.noise, self.inputs)
 
-        return rebuild, (self.source, self.noise, self.inputs)
+
+def target(
+    source: Any,
+    *,
+    noise: float | None = None,
+    inputs: Inputs | None = None,
+    rank: int | None = None,
+    kinks: Sequence[Callable[[Floats], Floats]] = (),
+) -> Target:
+    """The target that `source` describes, in its true directions.
+
+    Args:
+        source: a text such as "He4(h1) + sign(h1*h2*h3)" (or "tree(g, P, D)", see `tree_target`), a SymPy expression in
+            symbols h1.., xi1.., a NumPy or JAX function from fields (..., rank) to values (...), or a target.
+        noise: variance of the additive Gaussian label noise (0 unless given; a target keeps its own).
+        inputs: the law of the inputs (`Isotropic()` unless given; a target keeps its own).
+        rank: the number of directions of a function; not for texts and expressions, which show theirs.
+        kinks: functions of the fields that vanish where a function jumps or bends; not for texts and expressions.
+
+    Raises:
+        InvalidTarget: the text is not in the language, or the function is constant, undefined on a set of positive
+            measure, or not square-integrable under the Gaussian.
+    """
+    if isinstance(source, Target):
+        found = source if noise is None else replace(source, noise=_checked_noise(noise))
+        return found if inputs is None else _with_inputs(found, inputs)
+    if inputs is not None:
+        return _with_inputs(target(source, noise=noise, rank=rank, kinks=kinks), inputs)
+    variance = _checked_noise(0.0 if noise is None else noise)
+    if isinstance(source, str | sympy.Basic):
+        if rank is not None or len(kinks):
+            raise InvalidParameter("rank or kinks", rank or kinks, "nothing: they are only for function targets")
+        if isinstance(source, str) and source.lstrip().startswith("tree("):
+            from featlab.targets.tree import tree_in_words
+
+            return tree_in_words(source, variance)
+        return _symbolic_target(source, variance)
+    if callable(source):
+        from featlab.targets.function_target import function_target
+
+        return function_target(source, rank, tuple(kinks), variance)
+    raise InvalidTarget(f"a text, a SymPy expression or a function was expected, not {type(source).__name__}")
+
+
+def _rebuilt(source: Any, noise: float, inputs: Inputs) -> Target:
+    """A pickled target again, from what it was made of."""
+    if isinstance(source, str):
+        return target(source, noise=noise, inputs=inputs)
+    function, rank, kinks = source
+    return target(function, rank=rank, kinks=kinks, noise=noise, inputs=inputs)
+
+
+def _with_inputs(source: Target, inputs: Inputs) -> Target:
+    if not isinstance(inputs, Inputs):
+        expected = "Isotropic(), Spiked(strength, overlaps), SpikeLaw(strength_exponent, ..) or Hypercube(anisotropy)"
+        raise InvalidParameter("inputs", inputs, expected)
+    overlaps = {Spiked: "overlaps", SpikeLaw: "overlap_exponents"}.get(type(inputs))
+    if overlaps is not None and len(getattr(inputs, overlaps)) != source.rank:
+        raise InvalidParameter("inputs", inputs, f"one overlap for each of the target's {source.rank} directions")
+    if isinstance(inputs, Hypercube) and np.any(np.abs(source.directions).max(axis=1) < 1):
+        expected = f"Gaussian ones for {source.text}, whose directions mix the coordinates: no function of signs h_k"
+        raise InvalidParameter("inputs", inputs, expected)
+    return replace(source, inputs=inputs)
+
+
+def _checked_noise(noise: float) -> float:
+    if isinstance(noise, bool) or not isinstance(noise, int | float | np.number) or not isfinite(noise) or noise < 0:
+        raise InvalidParameter("noise", noise, "a variance: a finite number >= 0")
+    return float(noise)
+
+
+def _symbolic_target(source: str | sympy.Basic, noise: float) -> Target:
+    text = source if isinstance(source, str) else None
+    literal = parse(source) if isinstance(source, str) else literal_of(source)
+    try:
+        with np.errstate(all="ignore"):  # overflow is met on the way; every decision looks for it
+            reduced, tree = _admitted(literal)
+    except InvalidTarget as fault:
+        if fault.text is not None or text is None:
+            raise
+        raise InvalidTarget(fault.reason, text=text, column=fault.column, suggestion=fault.suggestion) from None
+    typed = tuple(free_names(literal, "h"))
+    names = [f"h{k + 1}" for k in range(reduced.rank)] + [f"xi{k + 1}" for k in range(reduced.hidden)]
+    return Target(
+        text=text_of(tree),
+        rank=reduced.rank,
+        hidden=reduced.hidden,
+        noise=noise,
+        degree=_degree(tree),
+        kinks=kinks_of(tree, names),
+        typed_variables=typed,
+        directions=reduced.directions,
+        remarks=reduced.remarks,
+        latex=latex_of(tree),
+        source=text if text is not None else text_of(canonical(literal)),
+        tree=tree,
+    )
+
+
+def _admitted(literal: sympy.Expr) -> tuple[Reduced, sympy.Expr]:
+    """The reduced target of a literal tree, or the reason why it is not admissible."""
+    check_defined(literal, [*free_names(literal, "h"), *free_names(literal, "xi")])
+    tree = canonical(literal)
+    degree = polynomial_degree(tree)
+    if degree is not None and degree > _MAX_DEGREE:
+        raise InvalidTarget(f"a polynomial of degree {degree}; the limit is {_MAX_DEGREE}")
+    names = [*free_names(tree, "h"), *free_names(tree, "xi")]
+    function = value_at(tree, names)
+    check_not_constant(function, len(names))
+    check_tails(function, names)
+    singular = [surface for surface, kind in surfaces(tree).items() if kind == "singular"]
+    check_poles(function, names, [(text_of(s), value_at(s, names), gradient_at(s, names)) for s in singular])
+    reduced = reduce(tree, free_names(literal, "h"), free_names(literal, "xi"))
+    return reduced, _settled(reduced.tree)
+
+
+def _settled(tree: sympy.Expr) -> sympy.Expr:
+    """The tree that its own text parses to (printing and parsing may still merge numbers once or twice)."""
+    for _ in range(6):
+        again = canonical(parse(text_of(tree)))
+        if text_of(again) == text_of(tree):
+            return again
+        tree = again
+    raise InvalidTarget("no stable canonical form was found", suggestion="simplify the expression")
+
+
+def _degree(tree: sympy.Expr) -> int | None:
+    """The total degree of a polynomial link: exact where it is small enough to expand, else that of its form."""
+    bound = polynomial_degree(tree)
+    polynomial = None if bound is None else small_polynomial(tree)
+    return bound if polynomial is None else polynomial.total_degree()

@@ -12,21 +12,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
+import sympy
 
-if TYPE_CHECKING:
-    from featlab.targets.model import Target
+from featlab.targets.functions import row_of
+from featlab.targets.model import Target
+from featlab.targets.model import target as make_target
+from featlab.targets.printing import text_of
 
 _MOST_DEGREE = 8
-# Increasing functions of the language without kinks, and the logarithms of their derivatives.
-_LOG_SLOPES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "tanh": lambda x: 2 * (np.log(2) - np.abs(x) - np.log1p(np.exp(-2 * np.abs(x)))),
-    "erf": lambda x: np.log(2 / np.sqrt(np.pi)) - x**2,
-    "sigmoid": lambda x: -np.abs(x) - 2 * np.log1p(np.exp(-np.abs(x))),
-    "exp": lambda x: x,
-}
 
 
 @dataclass(frozen=True)
@@ -49,8 +44,6 @@ def polynomial_and_parity(target: Target) -> PolynomialAndParity | None:
     """The parts of a noiseless link of this form; None for any other target."""
     if target.rank != 3 or target.hidden or target.noise > 0 or target.expression is None:
         return None
-    import sympy
-
     expression = target.expression
     directions = sympy.symbols("h1 h2 h3")
     signs = expression.atoms(sympy.sign)
@@ -89,18 +82,15 @@ def wrapped(target: Target) -> Wrapped | None:
     """The link inside an increasing function, if there is one and no noise is added."""
     if target.tree is None or target.noise > 0:
         return None
-    from featlab.targets.build import target as make
-    from featlab.targets.functions import row_of
-    from featlab.targets.printing import text_of
-
     _, scaled = target.tree.as_independent(*target.tree.free_symbols, as_Add=True)
     scale, core = scaled.as_independent(*target.tree.free_symbols, as_Add=False)
     row = row_of(core)
-    if row is None or row.name not in _LOG_SLOPES:
+    log_slope = None if row is None or row.scalar is None else row.scalar.log_slope
+    if log_slope is None:
         return None
-    inner = make(text_of(core.args[0]))
+    inner = make_target(text_of(core.args[0]))
     same = (inner.rank, inner.hidden) == (target.rank, target.hidden)
     if not same or not np.array_equal(inner.directions, np.eye(inner.rank)):
         return None  # it would speak of other directions
-    log_slope, offset = _LOG_SLOPES[row.name], float(np.log(abs(float(scale))))
+    offset = float(np.log(abs(float(scale))))
     return Wrapped(inner, lambda u: log_slope(u) + offset)

@@ -6,7 +6,7 @@ from math import prod
 
 import sympy
 
-from featlab.targets.functions import row_of
+from featlab.targets.functions import is_call
 
 _MAX_TERMS = 24
 _MAX_COEFFICIENT_BITS = 40
@@ -20,8 +20,7 @@ def polynomial_degree(tree: sympy.Expr) -> int | None:
         return 1
     if isinstance(tree, sympy.Pow) and isinstance(tree.exp, sympy.Integer) and tree.exp > 0:
         return _scaled(polynomial_degree(tree.base), int(tree.exp))
-    row = row_of(tree)
-    if row is not None and row.name == "He":
+    if is_call(tree, "He"):
         return _scaled(polynomial_degree(tree.args[1]), int(tree.args[0]))
     if isinstance(tree, sympy.Add | sympy.Mul):
         degrees = [polynomial_degree(argument) for argument in tree.args]
@@ -70,8 +69,7 @@ def expanded_terms(expression: sympy.Expr) -> int:
         return int(min(prod(float(expanded_terms(argument)) for argument in expression.args), 1e9))
     if isinstance(expression, sympy.Pow):
         return int(min(float(expanded_terms(expression.base)) ** int(expression.exp), 1e9))
-    row = row_of(expression)
-    if row is not None:
+    if is_call(expression, "He"):
         return int(min(float(expanded_terms(expression.args[1])) ** int(expression.args[0]), 1e9)) * 20
     return 1
 
@@ -81,5 +79,4 @@ def expanded_hermite(expression: sympy.Expr) -> sympy.Expr:
     if not expression.free_symbols or not expression.args:
         return expression
     arguments = [expanded_hermite(argument) for argument in expression.args]
-    row = row_of(expression)
-    return row.native(*arguments) if row is not None and row.name == "He" else expression.func(*arguments)
+    return sympy.hermite_prob(*arguments) if is_call(expression, "He") else expression.func(*arguments)

@@ -33,7 +33,7 @@ class Reduced:
     remarks: tuple[str, ...]
 
 
-def probe_of(tree: sympy.Expr, names: Sequence[str]) -> Probe:
+def _probe_of(tree: sympy.Expr, names: Sequence[str]) -> Probe:
     """The rank test's view of a tree."""
     inner = {argument for node in sympy.preorder_traversal(tree) if row_of(node) for argument in node.args}
     jumps = [surface for surface, kind in surfaces(tree).items() if kind != "corner"]
@@ -50,28 +50,27 @@ def reduce(tree: sympy.Expr, typed: Sequence[str], typed_noise: Sequence[str]) -
     directions = free_names(tree, "h")
     noises = free_names(tree, "xi")
     names = [*directions, *noises]
-    probe = probe_of(tree, names)
+    probe = _probe_of(tree, names)
     basis = relevant_subspace(probe, len(names), range(len(directions)))
     noise_basis = relevant_subspace(probe, len(names), range(len(directions), len(names)))
     if not len(basis):
         what = "the target depends on its noise xi only" if noises else "the target is constant, up to rounding"
         raise InvalidTarget(f"{what}: there is nothing to learn", suggestion="let it depend on h1")
-    rows, noise_rows = readable_basis(basis), readable_basis(noise_basis)
+    rows, noise_rows = exact_basis(basis), exact_basis(noise_basis)
     reduced = _substituted(tree, probe, names, rows, noise_rows)
     if reduced is None:
         rows, noise_rows = sympy.eye(len(directions)), sympy.eye(len(noises))
         reduced = _substituted(tree, probe, names, rows, noise_rows)
         assert reduced is not None
     matrix = np.zeros((rows.rows, len(typed)))
-    for column, name in enumerate(directions):
-        matrix[:, list(typed).index(name)] = [float(values(rows[k, column], {})) for k in range(rows.rows)]
+    matrix[:, [list(typed).index(name) for name in directions]] = in_floats(rows)
     remarks = basis_remarks(rows, directions, typed, "h", "directions") + basis_remarks(
         noise_rows, noises, typed_noise, "xi", "noise variables"
     )
     return Reduced(reduced, rows.rows, noise_rows.rows, matrix, tuple(remarks))
 
 
-def readable_basis(basis: Floats, error: float = 1e-12) -> sympy.Matrix:
+def exact_basis(basis: Floats, error: float = 1e-12) -> sympy.Matrix:
     """Exact orthonormal rows for the span of the rows of `basis`, where its numbers allow it.
 
     Coordinate axes stay coordinate axes. Otherwise the reduced row echelon form is read as rational numbers (or a
@@ -85,29 +84,30 @@ def readable_basis(basis: Floats, error: float = 1e-12) -> sympy.Matrix:
         return sympy.zeros(0, variables)
     if count == 1:
         unit = basis[0] * np.sign(basis[0][np.argmax(np.abs(basis[0]) > 1e-9)])
-        squares = [_rational(x * x, error) for x in unit]
-        if all(square is not None for square in squares) and sum(squares) == 1:  # type: ignore[arg-type]
-            return sympy.Matrix([[_signed_root(x, s) for x, s in zip(unit, squares, strict=True)]])
+        squares = _rationals(unit**2, error)
+        if squares is not None and sum(squares) == 1:
+            return sympy.Matrix([[(1 if x >= 0 else -1) * sympy.sqrt(s) for x, s in zip(unit, squares, strict=True)]])
     echelon = _echelon(basis)
-    fractions = [[_rational(x, error) for x in row] for row in echelon]
-    if all(x is not None for row in fractions for x in row):
-        return _orthonormal_rows(
-            [[sympy.Rational(x.numerator, x.denominator) for x in row if x is not None] for row in fractions]
-        )
+    entries = _rationals(echelon.ravel(), error)
+    if entries is not None:
+        exact = sympy.Matrix(count, variables, entries)
+        return sympy.Matrix.vstack(*sympy.GramSchmidt([exact.row(k) for k in range(count)], orthonormal=True))
     rows = np.linalg.qr(echelon.T)[0].T
     rows *= np.sign(rows[np.arange(count), np.argmax(np.abs(rows) > 1e-9, axis=1)])[:, None]
     return sympy.Matrix(count, variables, [sympy.Rational(repr(float(x))) for x in rows.ravel()])
 
 
-def _rational(x: float, error: float) -> Fraction | None:
-    close = Fraction(float(x)).limit_denominator(int(0.02 / error**0.5))
-    return close if abs(float(close) - x) < error * max(1.0, abs(x)) else None
+def in_floats(matrix: sympy.Matrix) -> Floats:
+    """A matrix of exact numbers in float64."""
+    return np.array([float(values(x, {})) for x in matrix]).reshape(matrix.shape)
 
 
-def _signed_root(x: float, square: Fraction | None) -> sympy.Expr:
-    assert square is not None
-    root = sympy.sqrt(sympy.Rational(square.numerator, square.denominator))
-    return root if x >= 0 else -root
+def _rationals(numbers: Floats, error: float) -> list[sympy.Rational] | None:
+    """Fractions of bounded denominator within the error of the numbers; None unless all have one."""
+    close = [Fraction(float(x)).limit_denominator(int(0.02 / error**0.5)) for x in numbers]
+    if any(abs(float(found) - x) >= error * max(1.0, abs(x)) for found, x in zip(close, numbers, strict=True)):
+        return None
+    return [sympy.Rational(found.numerator, found.denominator) for found in close]
 
 
 def _echelon(basis: Floats) -> Floats:
@@ -127,18 +127,6 @@ def _echelon(basis: Floats) -> Floats:
                 rows[other] -= rows[other, column] * rows[done]
         done += 1
     return np.where(np.abs(rows) < 1e-10, 0.0, rows)
-
-
-def _orthonormal_rows(rows: list[list[sympy.Rational]]) -> sympy.Matrix:
-    """Gram-Schmidt in exact arithmetic; only the norms are square roots."""
-    orthogonal: list[list[sympy.Rational]] = []
-    for row in rows:
-        for done in orthogonal:
-            share = sum(a * b for a, b in zip(row, done, strict=True)) / sum(b * b for b in done)
-            row = [a - share * b for a, b in zip(row, done, strict=True)]
-        orthogonal.append(row)
-    norms = [sympy.sqrt(sum(a * a for a in row)) for row in orthogonal]
-    return sympy.Matrix([[a / norm for a in row] for row, norm in zip(orthogonal, norms, strict=True)])
 
 
 def _substituted(
@@ -161,7 +149,7 @@ def _substituted(
         at = {sympy.Symbol(name, real=True): kept[i] + offset * removed[i] for i, name in enumerate(names)}
         try:
             candidate = canonical(tree, at)
-            candidate = candidate if aligned else shortest_form(with_linear_forms(candidate, exact))
+            candidate = candidate if aligned else _shortest_form(_with_linear_forms(candidate, exact))
         except InvalidTarget:  # this value of the removed directions hits a pole, such as 1/h1 at 0
             continue
         if len(new) == len(names) or _same_function(probe, value_at(candidate, new), transform):
@@ -172,8 +160,7 @@ def _substituted(
 def _same_function(probe: Probe, candidate: Function, transform: sympy.Matrix) -> bool:
     """True if the candidate at projected points has the target's values; a point or two may sit on a jump."""
     points = gaussian_points(200, transform.cols, 23)
-    matrix = np.array([[float(values(x, {})) for x in transform.row(k)] for k in range(transform.rows)])
-    expected, found = probe.value(points), candidate(points @ matrix.T)
+    expected, found = probe.value(points), candidate(points @ in_floats(transform).T)
     finite = np.isfinite(expected)
     close = np.isclose(found, expected, rtol=1e-7, atol=1e-9 * _median_size(expected))
     return bool(np.mean(close[finite]) > 0.99)
@@ -184,7 +171,7 @@ def _median_size(value: Floats) -> float:
     return float(np.median(finite)) if len(finite) else 0.0
 
 
-def with_linear_forms(tree: sympy.Expr, exact: bool) -> sympy.Expr:
+def _with_linear_forms(tree: sympy.Expr, exact: bool) -> sympy.Expr:
     """The tree with its linear parts collected; if its directions are decimals, with numbers of 16 digits.
 
     A coefficient below 1e-14 of the largest of its form is then the rounding error of a direction, and is dropped.
@@ -220,7 +207,7 @@ def _has_many_digits(x: sympy.Expr) -> bool:
     return isinstance(x, sympy.Rational) and len(str(x.q)) > 12
 
 
-def shortest_form(tree: sympy.Expr) -> sympy.Expr:
+def _shortest_form(tree: sympy.Expr) -> sympy.Expr:
     """The tree, or its expansion if it is a small polynomial and the expansion is shorter to write."""
     degree = polynomial_degree(tree)
     if degree is None or degree > 12 or expanded_terms(tree) > 400:
@@ -242,13 +229,13 @@ def basis_remarks(
         remarks.append(f"the target varies along {rows.rows} of the {len(typed)} {plural} that were typed")
     for k in range(rows.rows):
         name = f"{prefix}{k + 1}"
-        meaning = _linear_text([float(values(x, {})) for x in rows.row(k)], names)
+        meaning = _linear_text(in_floats(rows)[k], names)
         if meaning != name:
             remarks.append(f"{name} here stands for {meaning}")
     return remarks
 
 
-def _linear_text(coefficients: Sequence[float], names: Sequence[str]) -> str:
+def _linear_text(coefficients: Floats, names: Sequence[str]) -> str:
     text = ""
     for coefficient, name in zip(coefficients, names, strict=True):
         if abs(coefficient) < 1e-12:

@@ -10,6 +10,7 @@ code has P = He2/2 + He3/6, their text the orthonormal He2/sqrt(2) + He3/sqrt(6)
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import floor, sqrt
@@ -22,12 +23,11 @@ import sympy
 from featlab.errors import InvalidParameter, InvalidTarget
 from featlab.gaussian.hermite import hermite_all
 from featlab.gaussian.quadrature import gauss_pieces
-from featlab.targets.build import target
 from featlab.targets.evaluate import Floats, values, values_jax
 from featlab.targets.kinks import Kink
-from featlab.targets.model import Target
+from featlab.targets.model import Target, target
 
-SIGNS = ("alternating", "ones")
+_SIGNS = ("alternating", "ones")
 # Of the polynomial's mean, which h* would add up D times.
 _ROUNDING = 1e-10
 
@@ -58,7 +58,7 @@ class Tree:
         width = str(self.effective) if self.effective is not None else f"d^{self.exponent:g}"
         parts = [self.link, self.polynomial, width]
         parts += [f"blocks={self.blocks}"] if self.blocks != 1 else []
-        parts += [f"signs={self.signs}"] if self.signs != SIGNS[0] else []
+        parts += [f"signs={self.signs}"] if self.signs != _SIGNS[0] else []
         return f"tree({', '.join(parts)})"
 
     @property
@@ -91,12 +91,11 @@ class TreeTarget(Target):
 
     def hidden_fields(self, fields: Any) -> Floats:
         """h* (..., r) at fields (..., r D), in float64."""
-        fields = self._checked(np.asarray(fields, dtype=float))
-        return _hidden(self.shape, fields, np.asarray(values(_tree(self.shape.polynomial), {"h1": fields})))
+        return _hidden(self.shape, self._checked(np.asarray(fields, dtype=float)), values)
 
     def hidden_fields_jax(self, fields: Any) -> Any:
         """The same in JAX, in the precision of the fields."""
-        return _hidden(self.shape, fields, values_jax(_tree(self.shape.polynomial), {"h1": fields}))
+        return _hidden(self.shape, fields, values_jax)
 
 
 def tree_target(
@@ -106,7 +105,7 @@ def tree_target(
     effective: int | None = None,
     exponent: float | None = None,
     blocks: int = 1,
-    signs: str = SIGNS[0],
+    signs: str = _SIGNS[0],
     noise: float = 0.0,
 ) -> TreeTarget:
     """The target y = (1/sqrt r) sum_i g(a_i . P(W_i* x) / sqrt(D)), as `featlab.target("tree(g, P, D)")` gives it too.
@@ -125,8 +124,8 @@ def tree_target(
     elif isinstance(exponent, bool) or not isinstance(exponent, Real) or not 0 < exponent <= 1:
         raise InvalidParameter("exponent", exponent, "a number above 0 and at most 1, in D = d^e")
     _check_count("blocks", blocks)
-    if signs not in SIGNS:
-        raise InvalidParameter("signs", signs, "one of " + ", ".join(map(repr, SIGNS)))
+    if signs not in _SIGNS:
+        raise InvalidParameter("signs", signs, "one of " + ", ".join(map(repr, _SIGNS)))
     outer, inner = _of_one_variable("link", link), _of_one_variable("polynomial", polynomial)
     if inner.degree is None:
         raise InvalidTarget("P has to be a polynomial", text=polynomial)
@@ -159,7 +158,6 @@ def tree_in_words(text: str, noise: float = 0.0) -> TreeTarget:
 
 def _parts(shape: Tree) -> dict[str, Any]:
     """The fields of the `Target` with this shape; while D is a law, one direction a block stands for all of them."""
-    resolved = shape.effective is not None
     rank = shape.blocks * (shape.effective or 1)
     degree = target(shape.link).degree
     return {
@@ -167,64 +165,51 @@ def _parts(shape: Tree) -> dict[str, Any]:
         "rank": rank,
         "hidden": 0,
         "degree": None if degree is None else degree * shape.degree,
-        "kinks": _kinks(shape) if resolved else (),
+        "kinks": _kinks(shape),
         "typed_variables": tuple(f"h{k + 1}" for k in range(rank)),
         "directions": np.eye(rank),
         "remarks": (),
         "latex": rf"\mathrm{{{shape.text}}}".replace("^", r"\hat{}"),
         "source": shape.text,
-        "numpy_function": _link(shape) if resolved else _unresolved(shape),
-        "jax_function": _link_jax(shape) if resolved else _unresolved(shape),
+        "numpy_function": _link(shape, values),
+        "jax_function": _link(shape, values_jax),
         "shape": shape,
     }
 
 
-def _link(shape: Tree) -> Any:
-    def link(fields: Floats) -> Floats:
-        hidden = _hidden(shape, fields, np.asarray(values(_tree(shape.polynomial), {"h1": fields})))
-        return np.sum(values(_tree(shape.link), {"h1": hidden}), axis=-1) / sqrt(shape.blocks)
+def _link(shape: Tree, compute: Callable[..., Any]) -> Callable[[Any], Any]:
+    """The link, with trees computed by `values` or by `values_jax`."""
 
-    return link
-
-
-def _link_jax(shape: Tree) -> Any:
     def link(fields: Any) -> Any:
-        hidden = _hidden(shape, fields, values_jax(_tree(shape.polynomial), {"h1": fields}))
-        return values_jax(_tree(shape.link), {"h1": hidden}).sum(axis=-1) / sqrt(shape.blocks)
+        if shape.effective is None:
+            raise InvalidTarget(
+                "its number of directions is a law in d",
+                text=shape.text,
+                suggestion="take it at a dimension: .at(dim); its limits and thresholds are in featlab.theory.depth",
+            )
+        return compute(_tree(shape.link), {"h1": _hidden(shape, fields, compute)}).sum(axis=-1) / sqrt(shape.blocks)
 
     return link
 
 
-def _unresolved(shape: Tree) -> Any:
-    def link(fields: Any) -> Any:
-        raise InvalidTarget(
-            "its number of directions is a law in d",
-            text=shape.text,
-            suggestion="take it at a dimension: .at(dim); its limits and thresholds are in featlab.theory.depth",
-        )
-
-    return link
-
-
-def _hidden(shape: Tree, fields: Any, polynomials: Any) -> Any:
-    """h* (..., r) from P of every field (..., r D)."""
+def _hidden(shape: Tree, fields: Any, compute: Callable[..., Any]) -> Any:
+    """h* (..., r) from the fields (..., r D)."""
     assert shape.effective is not None
+    polynomials = compute(_tree(shape.polynomial), {"h1": fields})
     each = polynomials.reshape(*fields.shape[:-1], shape.blocks, shape.effective)
     signs = np.ones(shape.effective) if shape.signs == "ones" else 1.0 - 2.0 * (np.arange(shape.effective) % 2)
     return (each * (signs / sqrt(shape.effective)).astype(each.dtype)).sum(axis=-1)
 
 
 def _kinks(shape: Tree) -> tuple[Kink, ...]:
-    """Where g jumps or bends, as surfaces in the fields."""
+    """Where g jumps or bends, as surfaces in the fields; none while D is a law."""
+    if shape.effective is None:
+        return ()
 
-    def along(kink: Kink, block: int) -> Any:
-        def surface(fields: Floats) -> Floats:
-            hidden = _hidden(shape, fields, np.asarray(values(_tree(shape.polynomial), {"h1": fields})))
-            return kink.function(hidden[..., block : block + 1])
+    def along(kink: Kink, block: int) -> Callable[[Floats], Floats]:
+        return lambda fields: kink.function(_hidden(shape, fields, values)[..., block : block + 1])
 
-        return surface
-
-    width = shape.effective or 1
+    width = shape.effective
     return tuple(
         Kink(kink.kind, tuple(range(block * width, (block + 1) * width)), along(kink, block), f"{kink.text} of h*")
         for kink in target(shape.link).kinks

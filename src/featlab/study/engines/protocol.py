@@ -1,4 +1,4 @@
-"""What every engine is."""
+"""What every engine is, and the plainest one, against which the others are tested."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from typing import Protocol
 
 from featlab.study.identity import Run
-from featlab.study.records import Record
+from featlab.study.records import Record, perform
 from featlab.study.runner import RunPoint
 
 # Records as they come; None when a while has passed without one, so that what is waiting can be written.
@@ -23,3 +23,13 @@ class Engine(Protocol):
     def records(self, run_point: RunPoint, groups: Sequence[list[Run]]) -> Records:
         """The record of every run in the groups, each once."""
         ...
+
+
+class InProcess:
+    """Runs the points one after the other, in this process."""
+
+    def records(self, run_point: RunPoint, groups: Sequence[list[Run]]) -> Records:
+        """The records in the order of the groups."""
+        for group in groups:
+            for run in group:
+                yield perform(run_point, run)
