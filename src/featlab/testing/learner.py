@@ -80,18 +80,14 @@ def check_learner(
     Raises:
         CheckFailed: with the reason of each check that failed.
     """
-    checked: list[Checked] = []
-    case: Experiment | None = None
     try:
         check_contract(learner)
         case = _experiment(learner, target, student, dim, samples, times)
         check_runnable(learner, case.student, case.concrete)
-        checked.append(Checked("contract"))
     except FeatlabError as fault:
-        checked.append(Checked("contract", str(fault)))
-    for name, check in _CHECKS.items() if case is not None else ():
-        reasons = list(check(replace(case, seeds=tuple(range(seeds)), design="dense")))
-        checked.append(Checked(name, "; ".join(reasons)))
+        raise CheckFailed(f"{learner!r} fails its first check:\n- contract: {fault}") from fault
+    many = replace(case, seeds=tuple(range(seeds)), design="dense")
+    checked = [Checked("contract"), *(Checked(name, "; ".join(check(many))) for name, check in _CHECKS.items())]
     failed = [f"- {one.name}: {one.reason}" for one in checked if one.reason]
     if failed:
         raise CheckFailed(f"{learner!r} fails {len(failed)} of {len(checked)} checks:\n" + "\n".join(failed))
@@ -114,7 +110,7 @@ def _experiment(
 def _descriptions(case: Experiment) -> Iterator[str]:
     """A frozen dataclass, equal by value, that comes back from its own text."""
     learner = case.learner
-    if not is_dataclass(learner) or not learner.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+    if not is_dataclass(learner) or not learner.__dataclass_params__.frozen:
         yield "it is no frozen dataclass"
         return
     if learner != replace(learner) or hash(learner) != hash(replace(learner)):
