@@ -30,7 +30,8 @@ def exit_cleanly(command: Callable[Parameters, Result]) -> Callable[Parameters, 
         try:
             return command(*args, **kwargs)
         except FeatlabError as fault:
-            fail(str(fault))
+            typer.echo(f"featlab: {fault}", err=True)
+            raise typer.Exit(_exit_code(fault)) from None
         except KeyboardInterrupt:
             typer.echo("featlab: interrupted", err=True)
             raise typer.Exit(INTERRUPTED) from None
@@ -38,17 +39,8 @@ def exit_cleanly(command: Callable[Parameters, Result]) -> Callable[Parameters, 
     return wrapped
 
 
-def safely(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
-    """Trouble with a study's store or engine has an exit code of its own; misuse keeps that of all commands."""
+def _exit_code(fault: FeatlabError) -> int:
+    """Trouble with a study's store or engine has a code of its own; everything else is misuse."""
+    from featlab.study.faults import EngineFault, StoreFault
 
-    @functools.wraps(command)
-    def wrapped(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
-        from featlab.study.faults import EngineFault, StoreFault
-
-        try:
-            command(*args, **kwargs)
-        except (EngineFault, StoreFault) as fault:
-            typer.echo(f"featlab: {fault}", err=True)
-            raise typer.Exit(TROUBLE) from None
-
-    return exit_cleanly(wrapped)
+    return TROUBLE if isinstance(fault, EngineFault | StoreFault) else MISUSE

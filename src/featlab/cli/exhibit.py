@@ -10,18 +10,24 @@ import json
 import os
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from featlab.cli.engines import SchedulerOption, WorkersOption, engine_in_words
-from featlab.cli.errors import INTERRUPTED, exit_cleanly, fail, safely
+from featlab.cli.errors import INTERRUPTED, exit_cleanly, fail
+from featlab.cli.study_running import (
+    RetryOption,
+    SchedulerOption,
+    WaitOption,
+    WorkersOption,
+    chosen_engine,
+    progress_bar,
+)
 
 if TYPE_CHECKING:
-    from featlab.cli.study_words import Bar
     from featlab.exhibits import Exhibit, Report, Size
-    from featlab.study.engines import Engine
 
 RUNS_FAILED, RUNS_MISSING = 1, 3
 EPILOG = """Examples:
@@ -68,14 +74,14 @@ def list_exhibits(results: ResultsOption = HERE, as_json: JsonOption = False) ->
     """Show every exhibit: id, claim, source, and the verdict of its last run."""
     from featlab.exhibits import all_exhibits
     from featlab.exhibits.report import last_report
-    from featlab.reports.exhibits import list_record, list_words
+    from featlab.reports.exhibits import ReportedExhibit, list_text
 
-    found = [(exhibit, last_report(results, exhibit.id)) for exhibit in all_exhibits()]
-    typer.echo(json.dumps([list_record(*entry) for entry in found]) if as_json else list_words(found))
+    entries = [ReportedExhibit(exhibit, last_report(results, exhibit.id)) for exhibit in all_exhibits()]
+    typer.echo(json.dumps([entry.record() for entry in entries]) if as_json else list_text(entries))
 
 
 @exhibit_app.command("run")
-@safely
+@exit_cleanly
 def run_exhibits(
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Exhibits by id, or `all`.")],
     size: SizeOption = "quick",
@@ -85,37 +91,52 @@ def run_exhibits(
     array: Annotated[int, typer.Option(metavar="N", min=1, help="With slurm: the tasks of each study.")] = 1,
     sbatch: Annotated[str, typer.Option(metavar="OPTIONS", help="With slurm: options of sbatch, in quotes.")] = "",
     results: ResultsOption = HERE,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Also run again what failed.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait while another process writes to a store.")] = False,
+    retry_failed: RetryOption = False,
+    wait: WaitOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run exhibits, or what is missing of them, and print their verdicts. Pictures and reports go to the results."""
-    from featlab.cli.study_words import bar
+    from featlab.exhibits import run_exhibit
+    from featlab.exhibits.cluster import submit_exhibit
     from featlab.exhibits.running import RunsFailed
 
     chosen, of_size = _chosen(ids), _size(size)
-    on = None if engine == "slurm" else engine_in_words(engine, workers, scheduler)
+    on = None if engine == "slurm" else chosen_engine(engine, workers, scheduler)
     reports: list[Report] = []
     failures: list[str] = []
     waiting: list[str] = []
-    with bar(sys.stderr.isatty() and not as_json and on is not None, named=True) as shown:
+    with progress_bar(sys.stderr.isatty() and not as_json and on is not None) as bar:
         for exhibit in chosen:
             try:
+                made: Report | list[str]
                 if on is None:
-                    made = _on_slurm(exhibit, of_size, results, array, sbatch, retry_failed)
-                    waiting += made if isinstance(made, list) else []
+                    options = shlex.split(sbatch)
+                    made = submit_exhibit(
+                        exhibit, of_size, results, array=array, options=options, retry_failed=retry_failed
+                    )
                 else:
-                    made = _run_here(exhibit, of_size, results, on, retry_failed, wait, shown)
+                    made = run_exhibit(
+                        exhibit,
+                        of_size,
+                        results,
+                        engine=on,
+                        retry_failed=retry_failed,
+                        wait=wait,
+                        on_start=partial(bar.start_part, exhibit.id),
+                        on_acknowledged=bar.advance,
+                    )
             except RunsFailed as fault:
                 failures.append(str(fault))
                 continue
             except KeyboardInterrupt:
                 typer.echo("featlab: interrupted; the same command goes on from there", err=True)
                 raise typer.Exit(INTERRUPTED) from None
-            if not isinstance(made, list):
+            if isinstance(made, list):
+                waiting += made
+            else:
                 reports.append(made)
                 _tell(exhibit, made, results, alone=len(chosen) == 1, quiet=as_json)
-    _leave(reports, failures, waiting, results, as_json)
+    _leave(reports, failures, waiting, as_json)
 
 
 @exhibit_app.command("table")
@@ -124,11 +145,11 @@ def table(size: SizeOption = "paper", results: ResultsOption = HERE) -> None:
     """Print the verdicts, numbers, run times and machines of all exhibits as a Markdown document."""
     from featlab.exhibits import all_exhibits
     from featlab.exhibits.report import read_report
-    from featlab.reports.reproduction import reproduction
+    from featlab.reports.exhibits import ReportedExhibit, reproduction
 
     of_size = _size(size)
-    found = [(exhibit, read_report(results, exhibit.id, of_size)) for exhibit in all_exhibits()]
-    typer.echo(reproduction(found, of_size), nl=False)
+    entries = [ReportedExhibit(exhibit, read_report(results, exhibit.id, of_size)) for exhibit in all_exhibits()]
+    typer.echo(reproduction(entries, of_size), nl=False)
 
 
 @exit_cleanly
@@ -163,42 +184,17 @@ def _size(word: str) -> Size:
     return Size(word)
 
 
-def _run_here(
-    exhibit: Exhibit, size: Size, results: Path, engine: Engine, retry_failed: bool, wait: bool, shown: Bar | None
-) -> Report:
-    from featlab.exhibits import run_exhibit
-
-    return run_exhibit(
-        exhibit,
-        size,
-        results,
-        engine=engine,
-        retry_failed=retry_failed,
-        wait=wait,
-        on_start=None if shown is None else lambda name, done: shown.start(done, f"{exhibit.id}, {name}"),
-        on_acknowledged=None if shown is None else shown.advance,
-    )
-
-
-def _on_slurm(
-    exhibit: Exhibit, size: Size, results: Path, array: int, sbatch: str, retry_failed: bool
-) -> Report | list[str]:
-    from featlab.exhibits.cluster import submit_exhibit
-
-    return submit_exhibit(exhibit, size, results, array=array, options=shlex.split(sbatch), retry_failed=retry_failed)
-
-
 def _tell(exhibit: Exhibit, report: Report, results: Path, *, alone: bool, quiet: bool) -> None:
     from featlab.exhibits.report import report_path
-    from featlab.reports.exhibits import report_words, verdict_line
+    from featlab.reports.exhibits import report_text, verdict_line
 
     if quiet:
         return
     directory = report_path(results, exhibit.id, report.size).parent
-    typer.echo(report_words(exhibit, report, os.fspath(directory)) if alone else verdict_line(exhibit, report))
+    typer.echo(report_text(exhibit, report, os.fspath(directory)) if alone else verdict_line(exhibit, report))
 
 
-def _leave(reports: list[Report], failures: list[str], waiting: list[str], results: Path, as_json: bool) -> None:
+def _leave(reports: list[Report], failures: list[str], waiting: list[str], as_json: bool) -> None:
     from featlab.exhibits.report import report_record
 
     if as_json:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from featlab.cli.errors import exit_cleanly, fail
+from featlab.cli.showing import show
 from featlab.cli.spike_options import AlignmentOption, SpikeOption, spiked_inputs
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def explain(
 
         typer.echo(json.dumps(explanation.to_dict(), indent=2, allow_nan=False))
         return
-    _show(explanation)
+    show(explanation)
     if html is not None:
         typer.echo(f"The page is in {html}", err=True)
 
@@ -102,14 +103,3 @@ def _seen_from(page: Path, gallery: str | None) -> str | None:
     if gallery is None or "://" in gallery:
         return gallery
     return Path(os.path.relpath(gallery, page.parent)).as_posix()
-
-
-def _show(explanation: Explanation) -> None:
-    """In colour on a terminal; as plain text, as wide as COLUMNS says or 80, anywhere else."""
-    from rich.console import Console
-
-    console = Console()
-    if console.is_terminal:
-        console.print(explanation)
-        return
-    typer.echo(explanation.text(width=console.width))

@@ -8,18 +8,27 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from featlab.cli.engines import SchedulerOption, WorkersOption, engine_in_words
-from featlab.cli.errors import INTERRUPTED, fail, safely
+from featlab.cli.errors import INTERRUPTED, exit_cleanly, fail
+from featlab.cli.study_running import (
+    RetryOption,
+    SchedulerOption,
+    WaitOption,
+    WorkersOption,
+    chosen_engine,
+    progress_bar,
+)
 
 if TYPE_CHECKING:
+    from featlab.study.description import Study
     from featlab.study.drive import Progress
+    from featlab.study.identity import Run
     from featlab.study.runner import Runner
-    from featlab.study.toml import StudyFile
 
 POINTS_FAILED, POINTS_MISSING = 1, 3
 EPILOG = """Examples:
@@ -42,8 +51,34 @@ StoreOption = Annotated[
     Path | None, typer.Option("--store", metavar="FILE", help="Where results are kept; FILE.sqlite beside the study.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
-RetryOption = Annotated[bool, typer.Option("--retry-failed", help="Also run again the points that failed.")]
-WaitOption = Annotated[bool, typer.Option("--wait", help="Wait while another process writes to the store.")]
+
+
+@dataclass(frozen=True)
+class _OpenStudy:
+    """A study file that was read: its points, what runs them, and where the results are."""
+
+    file: Path
+    kind: str
+    study: Study
+    runner: Runner
+    store: Path
+
+    @property
+    def directory(self) -> str:
+        """Where a runner of its own is looked for."""
+        return str(self.file.resolve().parent)
+
+    def runs(self) -> list[Run]:
+        from featlab.study.identity import runs_of
+
+        return runs_of(self.study, self.runner)
+
+    def progress(self) -> Progress:
+        """How far the store is."""
+        from featlab.study.drive import progress_of
+        from featlab.study.estimate import stored_outcomes
+
+        return progress_of(self.runs(), stored_outcomes(self.store))
 
 
 @study_app.callback()
@@ -52,7 +87,7 @@ def studies() -> None:
 
 
 @study_app.command()
-@safely
+@exit_cleanly
 def plan(
     file: File,
     store: StoreOption = None,
@@ -61,16 +96,16 @@ def plan(
     as_json: JsonOption = False,
 ) -> None:
     """Show what a study would do: points, what is done, the time and memory of the rest. Nothing is stored."""
-    from featlab.cli.study_words import plan_record, plan_words
+    from featlab.cli.study_text import plan_record, plan_text
     from featlab.study.estimate import plan as make_plan
 
-    described, runner, place = _opened(file, store)
-    made = make_plan(described.study, runner, place, probe=probe)
-    typer.echo(json.dumps(plan_record(made, workers)) if as_json else plan_words(made, workers))
+    opened = _opened(file, store)
+    made = make_plan(opened.study, opened.runner, opened.store, probe=probe)
+    typer.echo(json.dumps(plan_record(made, workers)) if as_json else plan_text(made, workers))
 
 
 @study_app.command()
-@safely
+@exit_cleanly
 def run(
     file: File,
     engine: Annotated[str, typer.Option(metavar="NAME", help="in-process, pool or dask.")] = "in-process",
@@ -84,32 +119,30 @@ def run(
     as_json: JsonOption = False,
 ) -> None:
     """Run what is missing of a study. After any interruption, the same command goes on where it was."""
-    from featlab.cli.study_words import bar
     from featlab.study.drive import run as fill
 
-    chosen = engine_in_words(engine, workers, scheduler)
-    described, runner, place = _opened(file, store)
+    on, opened = chosen_engine(engine, workers, scheduler), _opened(file, store)
     if fresh:
-        _start_over(described, runner, place, wait=wait, quiet=quiet)
-    with bar(sys.stderr.isatty() and not quiet and not as_json) as shown:
+        _start_over(opened, wait=wait, quiet=quiet)
+    with progress_bar(sys.stderr.isatty() and not quiet and not as_json) as bar:
         try:
             progress = fill(
-                described.study,
-                runner,
-                place,
-                engine=chosen,
+                opened.study,
+                opened.runner,
+                opened.store,
+                engine=on,
                 retry_failed=retry_failed,
                 wait=wait,
-                on_start=None if shown is None else shown.start,
-                on_acknowledged=None if shown is None else shown.advance,
+                on_start=bar.start,
+                on_acknowledged=bar.advance,
             )
         except KeyboardInterrupt:
-            _interrupted(described, runner, place)
-    _tell(progress, place, quiet=quiet, as_json=as_json, file=file)
+            _interrupted(opened)
+    _tell(progress, opened, quiet=quiet, as_json=as_json)
 
 
 @study_app.command()
-@safely
+@exit_cleanly
 def status(
     file: File,
     store: StoreOption = None,
@@ -117,34 +150,31 @@ def status(
     as_json: JsonOption = False,
 ) -> None:
     """Show how far a study is, also while it runs."""
-    from featlab.cli.study_words import errors_words, progress_record, progress_words
+    from featlab.cli.study_text import errors_text, progress_record, progress_text
     from featlab.study.drive import progress_of
     from featlab.study.estimate import stored_outcomes
-    from featlab.study.identity import runs_of
     from featlab.study.slurm import jobs, waiting_records
 
-    described, runner, place = _opened(file, store)
-    runs, outcomes, shards = runs_of(described.study, runner), stored_outcomes(place), waiting_records(place)
-    progress, queue = progress_of(runs, shards | outcomes), jobs(place)
-    uncollected = len(shards.keys() - outcomes.keys())
+    opened = _opened(file, store)
+    outcomes, shards, queue = stored_outcomes(opened.store), waiting_records(opened.store), jobs(opened.store)
+    progress, uncollected = progress_of(opened.runs(), shards | outcomes), len(shards.keys() - outcomes.keys())
     if as_json:
-        record = {**progress_record(progress), "uncollected": uncollected, "jobs": queue}
-        typer.echo(json.dumps(record))
+        typer.echo(json.dumps({**progress_record(progress), "uncollected": uncollected, "jobs": queue}))
     else:
-        typer.echo(progress_words(progress))
+        typer.echo(progress_text(progress))
         if uncollected:
             typer.echo(f"{uncollected:,} of them in shards: `featlab study collect {file}` merges them into the store")
         for job, states in queue.items():
             typer.echo(f"job {job}: " + ", ".join(f"{count} {state.lower()}" for state, count in states.items()))
-    if errors and place.exists():
+    if errors and opened.store.exists():
         from featlab.study.dataset import provenance
 
-        typer.echo(errors_words(provenance(place)))
+        typer.echo(errors_text(provenance(opened.store)))
     _leave(progress)
 
 
 @study_app.command()
-@safely
+@exit_cleanly
 def submit(
     file: File,
     array: Annotated[int, typer.Option(metavar="N", min=1, help="The number of array tasks.")],
@@ -159,13 +189,12 @@ def submit(
 
     if engine != "slurm":
         fail(f"--engine: got {engine!r}, expected slurm; the others run with `featlab study run`")
-    described, runner, place = _opened(file, store)
-    origin = {"kind": described.kind, "directory": str(file.resolve().parent)}
+    opened = _opened(file, store)
     sent = hand_over(
-        described.study,
-        runner,
-        place,
-        origin=origin,
+        opened.study,
+        opened.runner,
+        opened.store,
+        origin={"kind": opened.kind, "directory": opened.directory},
         array=array,
         options=sbatch_options or (),
         retry_failed=retry_failed,
@@ -183,7 +212,7 @@ def submit(
 
 
 @study_app.command(hidden=True)
-@safely
+@exit_cleanly
 def work(directory: Path, task: Annotated[int, typer.Option()]) -> None:
     """What an array task does (the script of `submit` calls it)."""
     from featlab.runners import find_runner
@@ -193,25 +222,21 @@ def work(directory: Path, task: Annotated[int, typer.Option()]) -> None:
 
 
 @study_app.command()
-@safely
+@exit_cleanly
 def collect(file: File, store: StoreOption = None, wait: WaitOption = False, as_json: JsonOption = False) -> None:
     """Merge what array tasks have done into the store. It can be repeated at any time."""
-    from featlab.study.drive import progress_of
-    from featlab.study.estimate import stored_outcomes
-    from featlab.study.identity import runs_of
     from featlab.study.slurm import collect as merge
 
-    described, runner, place = _opened(file, store)
-    merged = merge(place, wait=wait)
+    opened = _opened(file, store)
+    merged = merge(opened.store, wait=wait)
     if not as_json:
         torn = f", {merged.torn} torn lines skipped" if merged.torn else ""
         typer.echo(f"{merged.new:,} new of {merged.lines:,} results{torn}")
-    progress = progress_of(runs_of(described.study, runner), stored_outcomes(place))
-    _tell(progress, place, quiet=False, as_json=as_json, file=file)
+    _tell(opened.progress(), opened, quiet=False, as_json=as_json)
 
 
 @study_app.command()
-@safely
+@exit_cleanly
 def export(
     file: File,
     destination: Annotated[Path, typer.Argument(metavar="OUT", help="A .nc, .csv or .parquet file.")],
@@ -223,50 +248,45 @@ def export(
     typer.echo(f"Written to {write(file, destination, store=store)}", err=True)
 
 
-def _opened(file: Path, store: Path | None) -> tuple[StudyFile, Runner, Path]:
-    """The study, what runs it, and where its results are."""
+def _opened(file: Path, store: Path | None) -> _OpenStudy:
     from featlab.runners import find_runner
     from featlab.study.toml import read_study
 
     described = read_study(file)
-    return described, find_runner(described.kind, str(file.resolve().parent)), store or described.store
+    runner = find_runner(described.kind, str(file.resolve().parent))
+    return _OpenStudy(file, described.kind, described.study, runner, store or described.store)
 
 
-def _start_over(described: StudyFile, runner: Runner, place: Path, *, wait: bool, quiet: bool) -> None:
+def _start_over(opened: _OpenStudy, *, wait: bool, quiet: bool) -> None:
     """Set the old results aside, once it is sure that the study can be run."""
     from featlab.study.drive import set_aside
-    from featlab.study.identity import runs_of
     from featlab.study.slurm import jobs
 
-    for job in jobs(place):
+    for job in jobs(opened.store):
         fail(f"--fresh: job {job} of this study is in Slurm's queue; `scancel {job}` first")
-    runs_of(described.study, runner)
-    aside = set_aside(place, wait=wait)
+    opened.runs()
+    aside = set_aside(opened.store, wait=wait)
     if aside is not None and not quiet:
         typer.echo(f"The old results are in {aside}", err=True)
 
 
-def _interrupted(described: StudyFile, runner: Runner, place: Path) -> NoReturn:
-    from featlab.cli.study_words import progress_words
-    from featlab.study.drive import progress_of
-    from featlab.study.estimate import stored_outcomes
-    from featlab.study.identity import runs_of
+def _interrupted(opened: _OpenStudy) -> NoReturn:
+    from featlab.cli.study_text import progress_text
 
-    progress = progress_of(runs_of(described.study, runner), stored_outcomes(place))
-    typer.echo(f"featlab: interrupted; {progress_words(progress)}. The same command goes on from there", err=True)
+    reached = progress_text(opened.progress())
+    typer.echo(f"featlab: interrupted; {reached}. The same command goes on from there", err=True)
     raise typer.Exit(INTERRUPTED)
 
 
-def _tell(progress: Progress, place: Path, *, quiet: bool, as_json: bool, file: Path) -> None:
-    from featlab.cli.study_words import progress_record, progress_words
+def _tell(progress: Progress, opened: _OpenStudy, *, quiet: bool, as_json: bool) -> None:
+    from featlab.cli.study_text import progress_record, progress_text
 
     if as_json:
-        record: dict[str, Any] = {**progress_record(progress), "store": str(place)}
-        typer.echo(json.dumps(record))
+        typer.echo(json.dumps({**progress_record(progress), "store": str(opened.store)}))
     elif not quiet:
-        typer.echo(f"{progress_words(progress)}. Results in {place}")
+        typer.echo(f"{progress_text(progress)}. Results in {opened.store}")
     if progress.failed and not as_json:
-        typer.echo(f"featlab: `featlab study status {file} --errors` shows why points failed", err=True)
+        typer.echo(f"featlab: `featlab study status {opened.file} --errors` shows why points failed", err=True)
     _leave(progress)
 
 

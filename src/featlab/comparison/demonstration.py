@@ -19,7 +19,7 @@ import xarray as xr
 
 from featlab.analysis import Analysis, Verdict
 from featlab.comparison.agreement import compare
-from featlab.comparison.both import Both
+from featlab.comparison.compared_run import ComparedRun
 from featlab.gaussian.activations import activation
 from featlab.gaussian.quadrature import gauss_pieces
 from featlab.learners.amp import BayesAmp
@@ -87,7 +87,7 @@ class Demonstration:
     """A recipe carried out; or, where there is none, why."""
 
     recipe: Recipe | None
-    both: Both | None
+    run: ComparedRun | None
     reason: str = ""
 
 
@@ -109,12 +109,12 @@ def demonstrate(analysis: Analysis) -> Demonstration:
     return Demonstration(None, None, refused)
 
 
-def _carried_out(analysis: Analysis, recipe: Recipe) -> Both:
+def _carried_out(analysis: Analysis, recipe: Recipe) -> ComparedRun:
     observed = ("overlap",)
     prediction = predict(analysis.target, recipe.learner, **recipe.sizes, observe=observed)
     how: dict[str, Any] = {"seeds": recipe.seeds, "observe": observed, "progress": False}
     run = simulate(analysis.target, recipe.learner, **recipe.sizes, **how)
-    return Both(prediction, run, compare(prediction, run, names=observed))
+    return ComparedRun(prediction, run, compare(prediction, run, names=observed))
 
 
 def _learnable(analysis: Analysis) -> bool:

@@ -82,11 +82,11 @@ def finite_size_trend(
         level: of the interval.
         place: which of its numbers, such as time=2.0 (the nearest is taken), neuron=0, direction=0 (numbers from 0).
     """
-    found = [_mean_and_error(_at(one, name, place, signless)) for one in measurements]
     dims = np.array([float(one.attrs["dim"]) for one in measurements])
     if len(np.unique(dims)) < _FEWEST:
         raise InvalidParameter("measurements", sorted(dims.tolist()), f"at least {_FEWEST} different dimensions")
-    values, errors = (np.array(part) for part in zip(*found, strict=True))
+    measured = [_mean_and_error(_at(one, name, place, signless)) for one in measurements]
+    values, errors = (np.array(part) for part in zip(*measured, strict=True))
     predicted = float(_at(prediction, name, place, signless).mean())
     exponents = np.linspace(*EXPONENTS, _GRID) if exponent is None else np.array([exponent])
     fits = [_line(dims**-e, values, errors) for e in exponents]

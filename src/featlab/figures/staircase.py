@@ -11,7 +11,18 @@ from matplotlib.patches import Patch, Rectangle
 from featlab.analysis import Analysis, Verdict
 from featlab.analysis.staircase import GrandStage, Stage
 from featlab.figures.naming import direction_texts, ratio_text
-from featlab.figures.style import EASY, HARD, INK, KIND_COLOURS, MUTED, TEXT_SIZE, TRIVIAL, dress, new_figure
+from featlab.figures.style import (
+    EASY,
+    HARD,
+    INK,
+    KIND_COLOURS,
+    MUTED,
+    TEXT_SIZE,
+    TRIVIAL,
+    add_legend,
+    dress,
+    new_figure,
+)
 
 _KINDS = {1: "trivial", 2: "easy"}
 _PANEL_INCHES = 3.3
@@ -31,8 +42,7 @@ def staircase_figure(analysis: Analysis) -> Figure:
         names = ("order 1", "order 2", "order 3 or more")
     patches = [Patch(color=colour, label=name) for colour, name in zip((TRIVIAL, EASY, HARD), names, strict=True)]
     patches.append(Patch(facecolor=MUTED, alpha=0.25, label="known before"))
-    options = {"ncols": 4, "frameon": False, "fontsize": TEXT_SIZE - 0.5, "labelcolor": INK}
-    figure.legend(handles=patches, loc="outside lower center", **options)
+    add_legend(figure, handles=patches, ncols=4)
     return figure
 
 

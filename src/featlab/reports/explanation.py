@@ -40,7 +40,7 @@ class Explanation:
     @property
     def verdict_sentence(self) -> str:
         """The verdict, its critical sample ratio and what it means, in one sentence."""
-        from featlab.reports.words import verdict_sentence
+        from featlab.reports.verdict_sentence import verdict_sentence
 
         return verdict_sentence(self.analysis)
 

@@ -9,9 +9,10 @@ from featlab.analysis.residuals import Regime
 from featlab.analysis.sample_cost import SampleCost
 from featlab.analysis.staircase import GrandStage, Stage
 from featlab.gaussian.hermite import Floats
-from featlab.reports.demonstration import demonstration_record
 from featlab.reports.links import links_of
-from featlab.reports.words import inputs_text, log10_samples, verdict_sentence
+from featlab.reports.run_records import demonstration_record
+from featlab.reports.statements import inputs_text, log10_samples
+from featlab.reports.verdict_sentence import verdict_sentence
 
 if TYPE_CHECKING:
     from featlab.comparison import Demonstration
@@ -25,7 +26,7 @@ def record(analysis: Analysis, dim: int | None, demonstration: Demonstration | N
     `exhibits` has for each of these keys, and each algorithm of `sample_cost`, the ids of the exhibits that show it.
     `demonstration` is theory over simulation, None unless it was asked for.
     """
-    target = analysis.target
+    target, energies = analysis.target, analysis.energies
     return {
         "target": target.text,
         "rank": target.rank,
@@ -39,24 +40,15 @@ def record(analysis: Analysis, dim: int | None, demonstration: Demonstration | N
         "staircase": [_stage(stage) for stage in analysis.staircase],
         "grand_staircase": [_grand_stage(stage) for stage in analysis.grand_staircase],
         "sample_cost": {name: cost.text for name, cost in analysis.sample_cost.items()},
-        **_more(analysis, dim),
-        "exhibits": {line: list(ids) for line, ids in links_of(analysis).lines.items()},
-        "demonstration": None if demonstration is None else demonstration_record(demonstration),
-    }
-
-
-def _more(analysis: Analysis, dim: int | None) -> dict[str, Any]:
-    target, energies = analysis.target, analysis.energies
-    return {
         "verdict_sentence": verdict_sentence(analysis),
         "alpha_c_error": _rounded(analysis.alpha_c_error),
         "coordinate_leap": analysis.coordinate_leap,
         "one_giant_step_directions": _vectors(analysis.one_step),
-        "mean": _rounded(float(energies.coefficients[0][0])),
+        "mean": _rounded(energies.coefficients[0][0]),
         "variance": _rounded(energies.variance),
-        "hermite_energies": [_rounded(float(energy)) for energy in energies.per_degree[1:]],
+        "hermite_energies": [_rounded(energy) for energy in energies.per_degree[1:]],
         "residuals": [_regime(regime) for regime in analysis.regimes],
-        "labels": None if analysis.labels is None else [_rounded(float(label)) for label in analysis.labels],
+        "labels": None if analysis.labels is None else [_rounded(label) for label in analysis.labels],
         "inputs": inputs_text(target.inputs) or "isotropic inputs",
         "degree": target.degree,
         "latex": target.latex,
@@ -67,6 +59,8 @@ def _more(analysis: Analysis, dim: int | None) -> dict[str, Any]:
         "doubts": list(analysis.doubts),
         "dim": dim,
         "sample_cost_details": {name: _cost(cost, dim) for name, cost in analysis.sample_cost.items()},
+        "exhibits": {line: list(ids) for line, ids in links_of(analysis).lines.items()},
+        "demonstration": None if demonstration is None else demonstration_record(demonstration),
     }
 
 

@@ -1,4 +1,4 @@
-"""Theory and simulation of one question, each by its own door, laid over each other."""
+"""Theory and simulation of one question, each computed without the other, and compared."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import xarray as xr
 
 from featlab.comparison.agreement import Comparison, compare
-from featlab.comparison.laying import FiniteSize
+from featlab.comparison.quantity import FiniteSize
 from featlab.learners.amp import BayesAmp
 from featlab.learners.flows import SphericalFlow
 from featlab.learners.tied import TiedFlow
@@ -22,8 +22,8 @@ from featlab.theory.starts import is_certain
 
 
 @dataclass(frozen=True)
-class Both:
-    """A prediction, the simulation of the same, and what comes of laying one over the other."""
+class ComparedRun:
+    """A prediction, the simulation of the same, and how they compare."""
 
     prediction: xr.Dataset
     simulation: xr.Dataset
@@ -45,7 +45,7 @@ def predict_and_simulate(
     allowance: FiniteSize | float | None = None,
     signless: bool = False,
     progress: bool | None = None,
-) -> Both:
+) -> ComparedRun:
     """Predict, simulate and compare.
 
     A student whose start leaves something to chance is predicted from the start of each simulated seed, and the seeds
@@ -68,7 +68,7 @@ def predict_and_simulate(
     run = simulate(target, learner, **sizes, seeds=seeds, key=key, design=design, observe=usual, progress=progress)
     if not certain:
         prediction = predict(target, learner, **sizes, start=run)
-    return Both(prediction, run, compare(prediction, run, names=names, allowance=allowance, signless=signless))
+    return ComparedRun(prediction, run, compare(prediction, run, names=names, allowance=allowance, signless=signless))
 
 
 def _beside(learner: Any, target: Target | str) -> tuple[str, ...]:
