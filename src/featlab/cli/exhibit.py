@@ -72,7 +72,7 @@ def exhibits() -> None:
 @exit_cleanly
 def list_exhibits(results: ResultsOption = HERE, as_json: JsonOption = False) -> None:
     """Show every exhibit: id, claim, source, and the verdict of its last run."""
-    from featlab.exhibits import all_exhibits
+    from featlab.exhibits.find import all_exhibits
     from featlab.exhibits.report import last_report
     from featlab.reports.exhibits import ReportedExhibit, list_text
 
@@ -143,7 +143,7 @@ def run_exhibits(
 @exit_cleanly
 def table(size: SizeOption = "paper", results: ResultsOption = HERE) -> None:
     """Print the verdicts, numbers, run times and machines of all exhibits as a Markdown document."""
-    from featlab.exhibits import all_exhibits
+    from featlab.exhibits.find import all_exhibits
     from featlab.exhibits.report import read_report
     from featlab.reports.exhibits import ReportedExhibit, reproduction
 
@@ -171,7 +171,7 @@ def gallery(
 
 
 def _chosen(ids: list[str]) -> list[Exhibit]:
-    from featlab.exhibits import all_exhibits, find_exhibit
+    from featlab.exhibits.find import all_exhibits, find_exhibit
 
     return all_exhibits() if "all" in ids else [find_exhibit(id) for id in dict.fromkeys(ids)]
 
