@@ -10,7 +10,7 @@ import typer
 
 from featlab.errors import FeatlabError
 
-MISUSE, TROUBLE, INTERRUPTED = 2, 4, 130
+FAILED, MISUSE, MISSING, TROUBLE, INTERRUPTED = 1, 2, 3, 4, 130
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -20,6 +20,12 @@ def fail(message: str) -> NoReturn:
     """Say what is wrong on stderr and leave with the exit code of a misuse."""
     typer.echo(f"featlab: {message}", err=True)
     raise typer.Exit(MISUSE)
+
+
+def leave(*, failed: int, missing: int) -> None:
+    """The exit code of runs of which so many failed and so many are still to be made; none if all are done."""
+    if failed or missing:
+        raise typer.Exit(FAILED if failed else MISSING)
 
 
 def exit_cleanly(command: Callable[Parameters, Result]) -> Callable[Parameters, Result]:

@@ -16,45 +16,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from featlab.cli.errors import INTERRUPTED, exit_cleanly, fail
-from featlab.cli.study_running import (
-    RetryOption,
-    SchedulerOption,
-    WaitOption,
-    WorkersOption,
-    chosen_engine,
-    progress_bar,
-)
+from featlab.cli.errors import INTERRUPTED, exit_cleanly, fail, leave
+from featlab.cli.showing import examples
+from featlab.cli.study_running import Retry, Scheduler, Wait, Workers, chosen_engine, progress_bar
 
 if TYPE_CHECKING:
     from featlab.exhibits import Exhibit, Report, Size
 
-RUNS_FAILED, RUNS_MISSING = 1, 3
-EPILOG = """Examples:
-
-featlab exhibit list
-
-featlab exhibit run extragradient
-
-featlab exhibit run all --size paper --engine pool --workers 8
-
-featlab exhibit table --size paper
-
-featlab gallery site
-"""
-GALLERY_EPILOG = """Examples:
-
-featlab gallery site
-
-featlab gallery site --size paper --results featlab-results
-"""
-_RESULTS = "FEATLAB_RESULTS"
+EPILOG = examples(
+    "featlab exhibit list",
+    "featlab exhibit run extragradient",
+    "featlab exhibit run all --size paper --engine pool --workers 8",
+    "featlab exhibit table --size paper",
+    "featlab gallery site",
+)
+GALLERY_EPILOG = examples("featlab gallery site", "featlab gallery site --size paper --results featlab-results")
 
 exhibit_app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", epilog=EPILOG)
 
 ResultsOption = Annotated[
     Path,
-    typer.Option("--results", metavar="DIR", envvar=_RESULTS, help="Where results, reports and pictures are kept."),
+    typer.Option(metavar="DIR", envvar="FEATLAB_RESULTS", help="Where results, reports and pictures are kept."),
 ]
 SizeOption = Annotated[
     str, typer.Option("--size", metavar="SIZE", help="quick (seconds), paper (the source's sizes) or large (beyond).")
@@ -72,11 +54,10 @@ def exhibits() -> None:
 @exit_cleanly
 def list_exhibits(results: ResultsOption = HERE, as_json: JsonOption = False) -> None:
     """Show every exhibit: id, claim, source, and the verdict of its last run."""
-    from featlab.exhibits.find import all_exhibits
     from featlab.exhibits.report import last_report
     from featlab.reports.exhibits import ReportedExhibit, list_text
 
-    entries = [ReportedExhibit(exhibit, last_report(results, exhibit.id)) for exhibit in all_exhibits()]
+    entries = [ReportedExhibit(exhibit, last_report(results, exhibit.id)) for exhibit in _chosen(["all"])]
     typer.echo(json.dumps([entry.record() for entry in entries]) if as_json else list_text(entries))
 
 
@@ -86,13 +67,13 @@ def run_exhibits(
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Exhibits by id, or `all`.")],
     size: SizeOption = "quick",
     engine: Annotated[str, typer.Option(metavar="NAME", help="in-process, pool, dask or slurm.")] = "in-process",
-    workers: WorkersOption = None,
-    scheduler: SchedulerOption = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
     array: Annotated[int, typer.Option(metavar="N", min=1, help="With slurm: the tasks of each study.")] = 1,
     sbatch: Annotated[str, typer.Option(metavar="OPTIONS", help="With slurm: options of sbatch, in quotes.")] = "",
     results: ResultsOption = HERE,
-    retry_failed: RetryOption = False,
-    wait: WaitOption = False,
+    retry_failed: Retry = False,
+    wait: Wait = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run exhibits, or what is missing of them, and print their verdicts. Pictures and reports go to the results."""
@@ -143,12 +124,11 @@ def run_exhibits(
 @exit_cleanly
 def table(size: SizeOption = "paper", results: ResultsOption = HERE) -> None:
     """Print the verdicts, numbers, run times and machines of all exhibits as a Markdown document."""
-    from featlab.exhibits.find import all_exhibits
     from featlab.exhibits.report import read_report
     from featlab.reports.exhibits import ReportedExhibit, reproduction
 
     of_size = _size(size)
-    entries = [ReportedExhibit(exhibit, read_report(results, exhibit.id, of_size)) for exhibit in all_exhibits()]
+    entries = [ReportedExhibit(exhibit, read_report(results, exhibit.id, of_size)) for exhibit in _chosen(["all"])]
     typer.echo(reproduction(entries, of_size), nl=False)
 
 
@@ -205,7 +185,4 @@ def _leave(reports: list[Report], failures: list[str], waiting: list[str], as_js
             typer.echo(line)
         for line in failures:
             typer.echo(f"featlab: {line}", err=True)
-    if failures:
-        raise typer.Exit(RUNS_FAILED)
-    if waiting:
-        raise typer.Exit(RUNS_MISSING)
+    leave(failed=len(failures), missing=len(waiting))

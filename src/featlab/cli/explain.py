@@ -10,27 +10,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from featlab.cli.errors import exit_cleanly, fail
-from featlab.cli.showing import show
+from featlab.cli.showing import examples, show
 from featlab.cli.spike_options import AlignmentOption, SpikeOption, spiked_inputs
 
 if TYPE_CHECKING:
     from featlab.reports import Explanation
     from featlab.targets import SpikeLaw
 
-EXPLAIN_EPILOG = """Examples:
-
-featlab explain "He3(h1)"
-
-featlab explain "h1 + abs(h2)" --dim 1e6
-
-featlab explain "h1**2" --noise 0.1 --json
-
-featlab explain "sign(h1*h2)" --html explanation.html --no-simulation
-
-featlab explain "He3(h1)" --html explanation.html --gallery gallery
-
-featlab explain "He3(h1)" --spike 0.8 --alignment 0.2
-"""
+EXPLAIN_EPILOG = examples(
+    'featlab explain "He3(h1)"',
+    'featlab explain "h1 + abs(h2)" --dim 1e6',
+    'featlab explain "h1**2" --noise 0.1 --json',
+    'featlab explain "sign(h1*h2)" --html explanation.html --no-simulation',
+    'featlab explain "He3(h1)" --html explanation.html --gallery gallery',
+    'featlab explain "He3(h1)" --spike 0.8 --alignment 0.2',
+)
 
 
 @exit_cleanly

@@ -1,4 +1,4 @@
-"""What the commands that run a learner share at their end: a picture in a file, a text on the screen, JSON."""
+"""How commands show what they have: a picture in a file, a text on the screen, JSON; and examples in their help."""
 
 from __future__ import annotations
 
@@ -26,6 +26,11 @@ AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON object with all data instead.", rich_help_panel=_PANEL)
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No table, no progress bar, no remarks.", rich_help_panel=_PANEL)]
+
+
+def examples(*commands: str) -> str:
+    """The end of a command's help."""
+    return "\n\n".join(("Examples:", *commands))
 
 
 def check_figure(path: Path | None) -> None:

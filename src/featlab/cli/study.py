@@ -8,41 +8,28 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from featlab.cli.errors import INTERRUPTED, exit_cleanly, fail
-from featlab.cli.study_running import (
-    RetryOption,
-    SchedulerOption,
-    WaitOption,
-    WorkersOption,
-    chosen_engine,
-    progress_bar,
-)
+from featlab.cli.errors import INTERRUPTED, exit_cleanly, fail, leave
+from featlab.cli.showing import examples
+from featlab.cli.study_running import Retry, Scheduler, Wait, Workers, chosen_engine, progress_bar
+from featlab.cli.study_text import errors_text, plan_record, plan_text, progress_record, progress_text
 
 if TYPE_CHECKING:
     from featlab.study.description import Study
     from featlab.study.drive import Progress
-    from featlab.study.identity import Run
     from featlab.study.runner import Runner
 
-POINTS_FAILED, POINTS_MISSING = 1, 3
-EPILOG = """Examples:
-
-featlab study plan sweep.toml
-
-featlab study run sweep.toml --engine pool --workers 4
-
-featlab study submit sweep.toml --engine slurm --array 100 -- --time=01:00:00 --mem=4G
-
-featlab study collect sweep.toml
-
-featlab study export sweep.toml sweep.parquet
-"""
+EPILOG = examples(
+    "featlab study plan sweep.toml",
+    "featlab study run sweep.toml --engine pool --workers 4",
+    "featlab study submit sweep.toml --engine slurm --array 100 -- --time=01:00:00 --mem=4G",
+    "featlab study collect sweep.toml",
+    "featlab study export sweep.toml sweep.parquet",
+)
 
 study_app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", epilog=EPILOG)
 
@@ -51,34 +38,6 @@ StoreOption = Annotated[
     Path | None, typer.Option("--store", metavar="FILE", help="Where results are kept; FILE.sqlite beside the study.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
-
-
-@dataclass(frozen=True)
-class _OpenStudy:
-    """A study file that was read: its points, what runs them, and where the results are."""
-
-    file: Path
-    kind: str
-    study: Study
-    runner: Runner
-    store: Path
-
-    @property
-    def directory(self) -> str:
-        """Where a runner of its own is looked for."""
-        return str(self.file.resolve().parent)
-
-    def runs(self) -> list[Run]:
-        from featlab.study.identity import runs_of
-
-        return runs_of(self.study, self.runner)
-
-    def progress(self) -> Progress:
-        """How far the store is."""
-        from featlab.study.drive import progress_of
-        from featlab.study.estimate import stored_outcomes
-
-        return progress_of(self.runs(), stored_outcomes(self.store))
 
 
 @study_app.callback()
@@ -96,11 +55,9 @@ def plan(
     as_json: JsonOption = False,
 ) -> None:
     """Show what a study would do: points, what is done, the time and memory of the rest. Nothing is stored."""
-    from featlab.cli.study_text import plan_record, plan_text
     from featlab.study.estimate import plan as make_plan
 
-    opened = _opened(file, store)
-    made = make_plan(opened.study, opened.runner, opened.store, probe=probe)
+    made = make_plan(*_opened(file, store), probe=probe)
     typer.echo(json.dumps(plan_record(made, workers)) if as_json else plan_text(made, workers))
 
 
@@ -109,12 +66,12 @@ def plan(
 def run(
     file: File,
     engine: Annotated[str, typer.Option(metavar="NAME", help="in-process, pool or dask.")] = "in-process",
-    workers: WorkersOption = None,
-    scheduler: SchedulerOption = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
     store: StoreOption = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Start over; the old store is set aside.")] = False,
-    retry_failed: RetryOption = False,
-    wait: WaitOption = False,
+    retry_failed: Retry = False,
+    wait: Wait = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar, no summary.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -123,13 +80,11 @@ def run(
 
     on, opened = chosen_engine(engine, workers, scheduler), _opened(file, store)
     if fresh:
-        _start_over(opened, wait=wait, quiet=quiet)
+        _start_over(*opened, wait=wait, quiet=quiet)
     with progress_bar(sys.stderr.isatty() and not quiet and not as_json) as bar:
         try:
             progress = fill(
-                opened.study,
-                opened.runner,
-                opened.store,
+                *opened,
                 engine=on,
                 retry_failed=retry_failed,
                 wait=wait,
@@ -137,8 +92,8 @@ def run(
                 on_acknowledged=bar.advance,
             )
         except KeyboardInterrupt:
-            _interrupted(opened)
-    _tell(progress, opened, quiet=quiet, as_json=as_json)
+            _interrupted(*opened)
+    _tell(progress, file, opened[-1], quiet=quiet, as_json=as_json)
 
 
 @study_app.command()
@@ -150,14 +105,15 @@ def status(
     as_json: JsonOption = False,
 ) -> None:
     """Show how far a study is, also while it runs."""
-    from featlab.cli.study_text import errors_text, progress_record, progress_text
     from featlab.study.drive import progress_of
     from featlab.study.estimate import stored_outcomes
+    from featlab.study.identity import runs_of
     from featlab.study.slurm import jobs, waiting_records
 
-    opened = _opened(file, store)
-    outcomes, shards, queue = stored_outcomes(opened.store), waiting_records(opened.store), jobs(opened.store)
-    progress, uncollected = progress_of(opened.runs(), shards | outcomes), len(shards.keys() - outcomes.keys())
+    study, runner, place = _opened(file, store)
+    outcomes, shards, queue = stored_outcomes(place), waiting_records(place), jobs(place)
+    progress = progress_of(runs_of(study, runner), shards | outcomes)
+    uncollected = len(shards.keys() - outcomes.keys())
     if as_json:
         typer.echo(json.dumps({**progress_record(progress), "uncollected": uncollected, "jobs": queue}))
     else:
@@ -166,11 +122,11 @@ def status(
             typer.echo(f"{uncollected:,} of them in shards: `featlab study collect {file}` merges them into the store")
         for job, states in queue.items():
             typer.echo(f"job {job}: " + ", ".join(f"{count} {state.lower()}" for state, count in states.items()))
-    if errors and opened.store.exists():
+    if errors and place.exists():
         from featlab.study.dataset import provenance
 
-        typer.echo(errors_text(provenance(opened.store)))
-    _leave(progress)
+        typer.echo(errors_text(provenance(place)))
+    leave(failed=progress.failed, missing=progress.missing)
 
 
 @study_app.command()
@@ -181,34 +137,26 @@ def submit(
     sbatch_options: Annotated[list[str] | None, typer.Argument(metavar="-- SBATCH OPTIONS")] = None,
     engine: Annotated[str, typer.Option(metavar="NAME", help="slurm.")] = "slurm",
     store: StoreOption = None,
-    retry_failed: RetryOption = False,
+    retry_failed: Retry = False,
     as_json: JsonOption = False,
 ) -> None:
     """Submit what is missing as a job array and return. Nothing needs to stay alive; submit again to resume."""
     from featlab.study.slurm import submit as hand_over
+    from featlab.study.toml import read_study
 
     if engine != "slurm":
         fail(f"--engine: got {engine!r}, expected slurm; the others run with `featlab study run`")
-    opened = _opened(file, store)
-    sent = hand_over(
-        opened.study,
-        opened.runner,
-        opened.store,
-        origin={"kind": opened.kind, "directory": opened.directory},
-        array=array,
-        options=sbatch_options or (),
-        retry_failed=retry_failed,
-    )
+    origin = {"kind": read_study(file).kind, "directory": str(file.resolve().parent)}
+    options = sbatch_options or ()
+    sent = hand_over(*_opened(file, store), origin=origin, array=array, options=options, retry_failed=retry_failed)
     if as_json:
         record = None if sent is None else {"job": sent.job, "tasks": sent.tasks, "runs": sent.runs}
         typer.echo(json.dumps(record))
     elif sent is None:
         typer.echo("Nothing is missing, nothing was submitted.")
     else:
-        typer.echo(f"Job {sent.job}: {sent.runs:,} runs in {sent.tasks:,} tasks.")
-        typer.echo(
-            f"`featlab study status {file}` shows how far it is, `featlab study collect {file}` fetches results."
-        )
+        later = f"`featlab study status {file}` shows how far it is, `featlab study collect {file}` fetches results."
+        typer.echo(f"Job {sent.job}: {sent.runs:,} runs in {sent.tasks:,} tasks.\n{later}")
 
 
 @study_app.command(hidden=True)
@@ -223,16 +171,16 @@ def work(directory: Path, task: Annotated[int, typer.Option()]) -> None:
 
 @study_app.command()
 @exit_cleanly
-def collect(file: File, store: StoreOption = None, wait: WaitOption = False, as_json: JsonOption = False) -> None:
+def collect(file: File, store: StoreOption = None, wait: Wait = False, as_json: JsonOption = False) -> None:
     """Merge what array tasks have done into the store. It can be repeated at any time."""
     from featlab.study.slurm import collect as merge
 
     opened = _opened(file, store)
-    merged = merge(opened.store, wait=wait)
+    merged = merge(opened[-1], wait=wait)
     if not as_json:
         torn = f", {merged.torn} torn lines skipped" if merged.torn else ""
         typer.echo(f"{merged.new:,} new of {merged.lines:,} results{torn}")
-    _tell(opened.progress(), opened, quiet=False, as_json=as_json)
+    _tell(_progress(*opened), file, opened[-1], quiet=False, as_json=as_json)
 
 
 @study_app.command()
@@ -248,50 +196,49 @@ def export(
     typer.echo(f"Written to {write(file, destination, store=store)}", err=True)
 
 
-def _opened(file: Path, store: Path | None) -> _OpenStudy:
+def _opened(file: Path, store: Path | None) -> tuple[Study, Runner, Path]:
+    """The study, what runs it, and where its results are."""
     from featlab.runners import find_runner
     from featlab.study.toml import read_study
 
     described = read_study(file)
-    runner = find_runner(described.kind, str(file.resolve().parent))
-    return _OpenStudy(file, described.kind, described.study, runner, store or described.store)
+    return described.study, find_runner(described.kind, str(file.resolve().parent)), store or described.store
 
 
-def _start_over(opened: _OpenStudy, *, wait: bool, quiet: bool) -> None:
+def _progress(study: Study, runner: Runner, store: Path) -> Progress:
+    """How far the store is."""
+    from featlab.study.drive import progress_of
+    from featlab.study.estimate import stored_outcomes
+    from featlab.study.identity import runs_of
+
+    return progress_of(runs_of(study, runner), stored_outcomes(store))
+
+
+def _start_over(study: Study, runner: Runner, store: Path, *, wait: bool, quiet: bool) -> None:
     """Set the old results aside, once it is sure that the study can be run."""
     from featlab.study.drive import set_aside
+    from featlab.study.identity import runs_of
     from featlab.study.slurm import jobs
 
-    for job in jobs(opened.store):
+    for job in jobs(store):
         fail(f"--fresh: job {job} of this study is in Slurm's queue; `scancel {job}` first")
-    opened.runs()
-    aside = set_aside(opened.store, wait=wait)
+    runs_of(study, runner)
+    aside = set_aside(store, wait=wait)
     if aside is not None and not quiet:
         typer.echo(f"The old results are in {aside}", err=True)
 
 
-def _interrupted(opened: _OpenStudy) -> NoReturn:
-    from featlab.cli.study_text import progress_text
-
-    reached = progress_text(opened.progress())
+def _interrupted(study: Study, runner: Runner, store: Path) -> NoReturn:
+    reached = progress_text(_progress(study, runner, store))
     typer.echo(f"featlab: interrupted; {reached}. The same command goes on from there", err=True)
     raise typer.Exit(INTERRUPTED)
 
 
-def _tell(progress: Progress, opened: _OpenStudy, *, quiet: bool, as_json: bool) -> None:
-    from featlab.cli.study_text import progress_record, progress_text
-
+def _tell(progress: Progress, file: Path, store: Path, *, quiet: bool, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps({**progress_record(progress), "store": str(opened.store)}))
+        typer.echo(json.dumps({**progress_record(progress), "store": str(store)}))
     elif not quiet:
-        typer.echo(f"{progress_text(progress)}. Results in {opened.store}")
+        typer.echo(f"{progress_text(progress)}. Results in {store}")
     if progress.failed and not as_json:
-        typer.echo(f"featlab: `featlab study status {opened.file} --errors` shows why points failed", err=True)
-    _leave(progress)
-
-
-def _leave(progress: Progress) -> None:
-    if progress.failed:
-        raise typer.Exit(POINTS_FAILED)
-    if progress.missing:
-        raise typer.Exit(POINTS_MISSING)
+        typer.echo(f"featlab: `featlab study status {file} --errors` shows why points failed", err=True)
+    leave(failed=progress.failed, missing=progress.missing)

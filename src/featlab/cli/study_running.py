@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from featlab.study.records import Record
 
 _ENGINES = ("in-process", "pool", "dask")
-WorkersOption = Annotated[int | None, typer.Option(metavar="N", min=1, help="Processes; as many as cores.")]
-SchedulerOption = Annotated[
+Workers = Annotated[int | None, typer.Option(metavar="N", min=1, help="Processes; as many as cores.")]
+Scheduler = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Dask's scheduler, or its file; a local cluster if not given.")
 ]
-RetryOption = Annotated[bool, typer.Option("--retry-failed", help="Also run again what failed.")]
-WaitOption = Annotated[bool, typer.Option("--wait", help="Wait while another process writes to the store.")]
+Retry = Annotated[bool, typer.Option("--retry-failed", help="Also run again what failed.")]
+Wait = Annotated[bool, typer.Option("--wait", help="Wait while another process writes to the store.")]
 
 
 def chosen_engine(name: str, workers: int | None, scheduler: str | None) -> Engine:
