@@ -12,7 +12,7 @@ from featlab.comparison import ComparedRun, Demonstration, compare
 from featlab.comparison.demonstration import Recipe
 from featlab.learners import GiantSteps, TwoLayer
 from featlab.reports.comparison import comparison_text, prediction_text
-from featlab.reports.run_records import comparison_record, demonstration_record, full_record
+from featlab.reports.records import comparison_record, demonstration_record, full_record
 from featlab.reports.statements import demonstration_sentences
 from tests.comparison.synthetic import measurement, prediction, truth
 

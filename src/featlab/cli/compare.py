@@ -63,7 +63,7 @@ def compare(
     )
     from featlab.figures import comparison_figure
     from featlab.reports.comparison import comparison_text
-    from featlab.reports.run_records import full_record
+    from featlab.reports.records import full_record
 
     deliver(
         figure=figure,

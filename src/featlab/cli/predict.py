@@ -25,7 +25,7 @@ def predict(asked: Asked, figure: FigureFile = None, as_json: AsJson = False, qu
     dataset = compute(asked.target, asked.learner, **asked.sizes)
     from featlab.figures import prediction_figure
     from featlab.reports.comparison import prediction_text
-    from featlab.reports.run_records import simulation_record
+    from featlab.reports.records import simulation_record
 
     deliver(
         figure=figure,

@@ -60,7 +60,7 @@ def simulate(
         progress=sys.stderr.isatty() and not quiet,
     )
     from featlab.figures import trajectory_figure
-    from featlab.reports.run_records import simulation_record
+    from featlab.reports.records import simulation_record
     from featlab.reports.simulation import simulation_text
 
     deliver(

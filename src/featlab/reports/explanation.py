@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from featlab.analysis import Analysis, analyse
 from featlab.errors import InvalidParameter
-from featlab.reports.record import record
+from featlab.reports.records import explanation_record
 from featlab.reports.terminal import plain_text, render
 from featlab.reports.verdict_sentence import verdict_sentence
 from featlab.targets import Target, target
@@ -47,7 +47,7 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for `json.dumps`: the object that `featlab explain --json` prints."""
-        return record(self.analysis, self.dim, self.demonstration)
+        return explanation_record(self.analysis, self.dim, self.demonstration)
 
     def to_html(self, gallery: str | None = None) -> str:
         """A self-contained page with pictures and tables; `gallery` is where the pages of exhibits lie, to link to."""

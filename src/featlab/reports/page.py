@@ -12,7 +12,7 @@ from featlab.analysis import Analysis, Verdict
 from featlab.analysis.residuals import Regime
 from featlab.figures import comparison_figure, cost_figure, energy_figure, link_figure, staircase_figure, to_svg
 from featlab.reports.links import links_of
-from featlab.reports.record import regime_status
+from featlab.reports.records import regime_status
 from featlab.reports.statements import Statements, demonstration_sentences, state
 from featlab.reports.templating import fill
 
