@@ -18,7 +18,7 @@ import typer
 
 from featlab.cli.errors import INTERRUPTED, exit_cleanly, fail, leave
 from featlab.cli.showing import examples
-from featlab.cli.study_running import Retry, Scheduler, Wait, Workers, chosen_engine, progress_bar
+from featlab.cli.study_running import AsJson, Retry, Scheduler, Wait, Workers, chosen_engine, progress_bar
 
 if TYPE_CHECKING:
     from featlab.exhibits import Exhibit, Report, Size
@@ -34,15 +34,14 @@ GALLERY_EPILOG = examples("featlab gallery site", "featlab gallery site --size p
 
 exhibit_app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", epilog=EPILOG)
 
-ResultsOption = Annotated[
+_ResultsOption = Annotated[
     Path,
     typer.Option(metavar="DIR", envvar="FEATLAB_RESULTS", help="Where results, reports and pictures are kept."),
 ]
-SizeOption = Annotated[
+_SizeOption = Annotated[
     str, typer.Option("--size", metavar="SIZE", help="quick (seconds), paper (the source's sizes) or large (beyond).")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
-HERE = Path("featlab-results")
+_HERE = Path("featlab-results")
 
 
 @exhibit_app.callback()
@@ -52,7 +51,7 @@ def exhibits() -> None:
 
 @exhibit_app.command("list")
 @exit_cleanly
-def list_exhibits(results: ResultsOption = HERE, as_json: JsonOption = False) -> None:
+def list_exhibits(results: _ResultsOption = _HERE, as_json: AsJson = False) -> None:
     """Show every exhibit: id, claim, source, and the verdict of its last run."""
     from featlab.exhibits.report import last_report
     from featlab.reports.exhibits import ReportedExhibit, list_text
@@ -65,16 +64,16 @@ def list_exhibits(results: ResultsOption = HERE, as_json: JsonOption = False) ->
 @exit_cleanly
 def run_exhibits(
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Exhibits by id, or `all`.")],
-    size: SizeOption = "quick",
+    size: _SizeOption = "quick",
     engine: Annotated[str, typer.Option(metavar="NAME", help="in-process, pool, dask or slurm.")] = "in-process",
     workers: Workers = None,
     scheduler: Scheduler = None,
     array: Annotated[int, typer.Option(metavar="N", min=1, help="With slurm: the tasks of each study.")] = 1,
     sbatch: Annotated[str, typer.Option(metavar="OPTIONS", help="With slurm: options of sbatch, in quotes.")] = "",
-    results: ResultsOption = HERE,
+    results: _ResultsOption = _HERE,
     retry_failed: Retry = False,
     wait: Wait = False,
-    as_json: JsonOption = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run exhibits, or what is missing of them, and print their verdicts. Pictures and reports go to the results."""
     from featlab.exhibits import run_exhibit
@@ -122,7 +121,7 @@ def run_exhibits(
 
 @exhibit_app.command("table")
 @exit_cleanly
-def table(size: SizeOption = "paper", results: ResultsOption = HERE) -> None:
+def table(size: _SizeOption = "paper", results: _ResultsOption = _HERE) -> None:
     """Print the verdicts, numbers, run times and machines of all exhibits as a Markdown document."""
     from featlab.exhibits.report import read_report
     from featlab.reports.exhibits import ReportedExhibit, reproduction
@@ -140,7 +139,7 @@ def gallery(
     size: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Show the runs of this size; the largest there are if not given.")
     ] = None,
-    results: ResultsOption = HERE,
+    results: _ResultsOption = _HERE,
 ) -> None:
     """Write a static site of all exhibits that were run: figures, numbers, verdicts, citations. It fetches nothing."""
     from featlab.reports.gallery import write_gallery

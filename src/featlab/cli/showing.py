@@ -67,13 +67,13 @@ def show(text: RenderableType) -> None:
     """In colour on a terminal; plain and without trailing spaces anywhere else."""
     from rich.console import Console
 
+    from featlab.reports.terminal import plain_text
+
     console = Console()
     if console.is_terminal:
         console.print(text)
-        return
-    with console.capture() as capture:
-        console.print(text)
-    typer.echo("\n".join(line.rstrip() for line in capture.get().splitlines()))
+    else:
+        typer.echo(plain_text(text, console.width))
 
 
 def _write(path: Path, figure: Figure) -> None:

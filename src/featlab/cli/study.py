@@ -15,7 +15,7 @@ import typer
 
 from featlab.cli.errors import INTERRUPTED, exit_cleanly, fail, leave
 from featlab.cli.showing import examples
-from featlab.cli.study_running import Retry, Scheduler, Wait, Workers, chosen_engine, progress_bar
+from featlab.cli.study_running import AsJson, Retry, Scheduler, Wait, Workers, chosen_engine, progress_bar
 from featlab.cli.study_text import errors_text, plan_record, plan_text, progress_record, progress_text
 
 if TYPE_CHECKING:
@@ -33,11 +33,10 @@ EPILOG = examples(
 
 study_app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", epilog=EPILOG)
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="The study file (TOML).")]
-StoreOption = Annotated[
+_File = Annotated[Path, typer.Argument(metavar="FILE", help="The study file (TOML).")]
+_StoreOption = Annotated[
     Path | None, typer.Option("--store", metavar="FILE", help="Where results are kept; FILE.sqlite beside the study.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
 
 
 @study_app.callback()
@@ -48,11 +47,11 @@ def studies() -> None:
 @study_app.command()
 @exit_cleanly
 def plan(
-    file: File,
-    store: StoreOption = None,
+    file: _File,
+    store: _StoreOption = None,
     workers: Annotated[int, typer.Option(metavar="N", min=1, help="Estimate for so many workers.")] = 1,
     probe: Annotated[bool, typer.Option("--probe/--no-probe", help="Try one point, for time and memory.")] = True,
-    as_json: JsonOption = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show what a study would do: points, what is done, the time and memory of the rest. Nothing is stored."""
     from featlab.study.estimate import plan as make_plan
@@ -64,16 +63,16 @@ def plan(
 @study_app.command()
 @exit_cleanly
 def run(
-    file: File,
+    file: _File,
     engine: Annotated[str, typer.Option(metavar="NAME", help="in-process, pool or dask.")] = "in-process",
     workers: Workers = None,
     scheduler: Scheduler = None,
-    store: StoreOption = None,
+    store: _StoreOption = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Start over; the old store is set aside.")] = False,
     retry_failed: Retry = False,
     wait: Wait = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar, no summary.")] = False,
-    as_json: JsonOption = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run what is missing of a study. After any interruption, the same command goes on where it was."""
     from featlab.study.drive import run as fill
@@ -99,10 +98,10 @@ def run(
 @study_app.command()
 @exit_cleanly
 def status(
-    file: File,
-    store: StoreOption = None,
+    file: _File,
+    store: _StoreOption = None,
     errors: Annotated[bool, typer.Option("--errors", help="Show the points that failed, with their errors.")] = False,
-    as_json: JsonOption = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show how far a study is, also while it runs."""
     from featlab.study.drive import progress_of
@@ -132,13 +131,13 @@ def status(
 @study_app.command()
 @exit_cleanly
 def submit(
-    file: File,
+    file: _File,
     array: Annotated[int, typer.Option(metavar="N", min=1, help="The number of array tasks.")],
     sbatch_options: Annotated[list[str] | None, typer.Argument(metavar="-- SBATCH OPTIONS")] = None,
     engine: Annotated[str, typer.Option(metavar="NAME", help="slurm.")] = "slurm",
-    store: StoreOption = None,
+    store: _StoreOption = None,
     retry_failed: Retry = False,
-    as_json: JsonOption = False,
+    as_json: AsJson = False,
 ) -> None:
     """Submit what is missing as a job array and return. Nothing needs to stay alive; submit again to resume."""
     from featlab.study.slurm import submit as hand_over
@@ -171,7 +170,7 @@ def work(directory: Path, task: Annotated[int, typer.Option()]) -> None:
 
 @study_app.command()
 @exit_cleanly
-def collect(file: File, store: StoreOption = None, wait: Wait = False, as_json: JsonOption = False) -> None:
+def collect(file: _File, store: _StoreOption = None, wait: Wait = False, as_json: AsJson = False) -> None:
     """Merge what array tasks have done into the store. It can be repeated at any time."""
     from featlab.study.slurm import collect as merge
 
@@ -186,9 +185,9 @@ def collect(file: File, store: StoreOption = None, wait: Wait = False, as_json: 
 @study_app.command()
 @exit_cleanly
 def export(
-    file: File,
+    file: _File,
     destination: Annotated[Path, typer.Argument(metavar="OUT", help="A .nc, .csv or .parquet file.")],
-    store: StoreOption = None,
+    store: _StoreOption = None,
 ) -> None:
     """Write the results to a netCDF, CSV or Parquet file."""
     from featlab.study.tables import export as write

@@ -22,6 +22,7 @@ Workers = Annotated[int | None, typer.Option(metavar="N", min=1, help="Processes
 Scheduler = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Dask's scheduler, or its file; a local cluster if not given.")
 ]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
 Retry = Annotated[bool, typer.Option("--retry-failed", help="Also run again what failed.")]
 Wait = Annotated[bool, typer.Option("--wait", help="Wait while another process writes to the store.")]
 

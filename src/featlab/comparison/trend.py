@@ -20,7 +20,7 @@ from featlab.comparison.agreement import WRONG_BY, Agreement
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
 
-EXPONENTS = (0.5, 2.0)
+_EXPONENTS = (0.5, 2.0)
 _GRID = 151
 _FEWEST = 3
 _LEVEL = 0.99
@@ -88,7 +88,7 @@ def finite_size_trend(
     measured = [_mean_and_error(_at(one, name, place, signless)) for one in measurements]
     values, errors = (np.array(part) for part in zip(*measured, strict=True))
     predicted = float(_at(prediction, name, place, signless).mean())
-    exponents = np.linspace(*EXPONENTS, _GRID) if exponent is None else np.array([exponent])
+    exponents = np.linspace(*_EXPONENTS, _GRID) if exponent is None else np.array([exponent])
     limits, coefficients, variances, misfits = _lines(dims ** -exponents[:, None], values, errors)
     best = int(np.argmin(misfits))
     # All limits at which some exponent fits nearly as well as the best: the union of an interval for each.

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from featlab.figures.style import INK, MUTED, SERIES, TEXT_SIZE, dress, new_figure
 
-MARKERS = ("o", "s", "^", "D")
+_MARKERS = ("o", "s", "^", "D")
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
 _PANEL = (4.6, 3.7)
 
@@ -51,7 +51,7 @@ def measured_points(
         np.asarray(x),
         np.asarray(y),
         yerr=bars,
-        fmt=MARKERS[series % len(MARKERS)],
+        fmt=_MARKERS[series % len(_MARKERS)],
         color=SERIES[series % len(SERIES)],
         markeredgecolor=INK,
         markeredgewidth=0.5,

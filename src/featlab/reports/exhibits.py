@@ -81,7 +81,7 @@ def list_text(entries: Sequence[ReportedExhibit]) -> str:
 
 def verdict_line(exhibit: Exhibit, report: Report) -> str:
     """One line: id, verdict, size and time."""
-    return f"{exhibit.id:<26} {report.verdict} ({report.size}, {report.runs} runs, {seconds_text(report.seconds)})"
+    return f"{exhibit.id:<26} {report.verdict} ({report.size}, {report.runs} runs, {_seconds_text(report.seconds)})"
 
 
 def report_text(exhibit: Exhibit, report: Report, directory: str) -> str:
@@ -89,11 +89,11 @@ def report_text(exhibit: Exhibit, report: Report, directory: str) -> str:
     lines = [exhibit.title, *_wrapped(exhibit.claim, "  "), "", f"{str(report.verdict).upper()} at size {report.size}"]
     for check in report.checks:
         lines += _wrapped(f"{check.outcome}: {check.statement}", "  ", "    ")
-        lines += [line for note in check_notes(check) for line in _wrapped(note, "      ")]
+        lines += [line for note in _check_notes(check) for line in _wrapped(note, "      ")]
     if report.numbers:
         lines += ["", *_number_lines(report.numbers)]
     lines += [line for remark in report.remarks for line in ["", *_wrapped(remark, "  ")]]
-    lines += ["", f"{report.runs} runs, {seconds_text(report.seconds)}. Pictures and report: {directory}"]
+    lines += ["", f"{report.runs} runs, {_seconds_text(report.seconds)}. Pictures and report: {directory}"]
     return "\n".join(lines)
 
 
@@ -112,7 +112,7 @@ def reproduction(entries: Sequence[ReportedExhibit], size: Size) -> str:
     return text.rstrip() + "\n"
 
 
-def check_notes(check: Check) -> list[str]:
+def _check_notes(check: Check) -> list[str]:
     """What stands behind a check: numbers, control, correction, what it would need."""
     refused = "refused" if check.refused else "NOT refused: the test shows nothing"
     notes = [check.detail, f"Control: {check.control}; {refused}."]
@@ -120,7 +120,7 @@ def check_notes(check: Check) -> list[str]:
     return notes + ([f"Needs: {check.needs}."] if check.needs else [])
 
 
-def number_cells(number: Number) -> tuple[str, str, str]:
+def _number_cells(number: Number) -> tuple[str, str, str]:
     """Predicted, measured with its error, and the prototype's, as text; empty where there is none."""
     predicted, measured, earlier = (
         "" if value is None else f"{value:.4g}" for value in (number.predicted, number.measured, number.earlier)
@@ -129,7 +129,7 @@ def number_cells(number: Number) -> tuple[str, str, str]:
     return predicted, measured + error, earlier
 
 
-def seconds_text(seconds: float) -> str:
+def _seconds_text(seconds: float) -> str:
     """A run time as a person says it."""
     for size, unit in ((3600, "h"), (60, "min")):
         if seconds >= 2 * size:
@@ -137,7 +137,7 @@ def seconds_text(seconds: float) -> str:
     return f"{seconds:.3g} s"
 
 
-def machine_text(report: Report) -> str:
+def _machine_text(report: Report) -> str:
     """What made it: devices and cores, and the versions of JAX."""
     devices = sorted({f"{machine['device']}, {machine['cores']} cores" for machine in report.machines})
     versions = sorted({str((machine["packages"] or {}).get("jax", "none")) for machine in report.machines})
@@ -147,7 +147,7 @@ def machine_text(report: Report) -> str:
 def _number_lines(numbers: Sequence[Number]) -> list[str]:
     """A small table: predicted, measured with its standard error, and what the prototype measured."""
     width = min(44, max(len(number.name) for number in numbers))
-    rows = [(textwrap.shorten(number.name, width, placeholder="..."), *number_cells(number)) for number in numbers]
+    rows = [(textwrap.shorten(number.name, width, placeholder="..."), *_number_cells(number)) for number in numbers]
     aligned = (f"  {row[0]:<{width}}  {row[1]:>10}  {row[2]:>18}  {row[3]:>9}" for row in [("", *_COLUMNS[1:]), *rows])
     return [line.rstrip() for line in aligned]
 
@@ -159,8 +159,8 @@ def _wrapped(text: str, indent: str, later: str | None = None) -> list[str]:
 # What the templates of a report call.
 REPORT_TEXTS: dict[str, Any] = {
     "columns": _COLUMNS,
-    "check_notes": check_notes,
-    "number_cells": number_cells,
-    "seconds_text": seconds_text,
-    "machine_text": machine_text,
+    "check_notes": _check_notes,
+    "number_cells": _number_cells,
+    "seconds_text": _seconds_text,
+    "machine_text": _machine_text,
 }

@@ -60,7 +60,7 @@ class Explanation:
 
     def text(self, width: int = 80) -> str:
         """The screen as plain text of that width."""
-        return plain_text(self.analysis, self.dim, width, self.demonstration)
+        return plain_text(self, width)
 
     def __str__(self) -> str:
         return self.text()

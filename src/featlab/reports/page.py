@@ -27,7 +27,7 @@ _SLICES = "The label on planes of two directions, the others held at 1; the dott
 
 
 @dataclass(frozen=True)
-class Picture:
+class _Picture:
     """An SVG element made by us, and its caption."""
 
     svg: Markup
@@ -63,12 +63,12 @@ def fragment(analysis: Analysis, dim: int | None) -> str:
     return fill("fragment.html", said=state(analysis, dim), dim=dim)
 
 
-def _picture(name: str, figure: Figure, words: str, caption: str) -> Picture:
+def _picture(name: str, figure: Figure, words: str, caption: str) -> _Picture:
     """The figure under a name of its own; `words` tell what it shows to those who do not see it."""
-    return Picture(Markup(to_svg(figure, words, name)), caption)
+    return _Picture(Markup(to_svg(figure, words, name)), caption)
 
 
-def _pictures(analysis: Analysis, said: Statements, dim: int | None) -> dict[str, Picture]:
+def _pictures(analysis: Analysis, said: Statements, dim: int | None) -> dict[str, _Picture]:
     """Name -> picture, in the order of the page."""
     pictures = {"link": _link(analysis), "energies": _energies(analysis), "staircase": _staircase(analysis, said)}
     if said.costs:
@@ -79,13 +79,13 @@ def _pictures(analysis: Analysis, said: Statements, dim: int | None) -> dict[str
     return pictures
 
 
-def _link(analysis: Analysis) -> Picture:
+def _link(analysis: Analysis) -> _Picture:
     target = analysis.target
     figure = link_figure(target, analysis.energies)
     return _picture("link", figure, f"The link {target.text}", _LINK_CAPTIONS.get(target.rank, _SLICES))
 
 
-def _energies(analysis: Analysis) -> Picture:
+def _energies(analysis: Analysis) -> _Picture:
     share = analysis.energies.per_degree[1:] / analysis.energies.variance
     words = ", ".join(f"degree {k}: {part:.1%}" for k, part in enumerate(share, start=1) if part >= 5e-4)
     figure = energy_figure(analysis.energies, analysis.information_exponent)
@@ -93,7 +93,7 @@ def _energies(analysis: Analysis) -> Picture:
     return _picture("energies", figure, f"Shares by {words}", f"The share of the variance in each degree.{kernels}")
 
 
-def _staircase(analysis: Analysis, said: Statements) -> Picture:
+def _staircase(analysis: Analysis, said: Statements) -> _Picture:
     rows = said.climbs[-1].rows[: len(analysis.grand_staircase)]  # without the one that tells why it ends
     words = "; ".join(f"{opened}: {directions}" for opened, directions in rows)
     ratio = "" if analysis.verdict is Verdict.OPEN else "; alpha is the sample ratio n/d it needs"

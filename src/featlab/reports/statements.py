@@ -23,7 +23,7 @@ from featlab.targets.inputs import Inputs, Isotropic, Spiked, SpikeLaw
 if TYPE_CHECKING:  # it runs simulations, which most explanations do not ask for
     from featlab.comparison import ComparedRun, Demonstration
 
-WEAK_SIGNAL = 1e-2
+_WEAK_SIGNAL = 1e-2
 _CONDITIONAL = "Later ratios take earlier directions as exactly known: lower bounds for AMP."
 
 
@@ -123,7 +123,7 @@ def climbs(analysis: Analysis) -> tuple[Climb, ...]:
 
 
 def _climb(line: str, learner: str, name: str, stages: Sequence[Stage], analysis: Analysis) -> Climb:
-    rows = [(stage_text(stage, place), directions_text(stage.directions)) for place, stage in enumerate(stages)]
+    rows = [(_stage_text(stage, place), directions_text(stage.directions)) for place, stage in enumerate(stages)]
     kinds = [str(stage.kind) if isinstance(stage, GrandStage) else None for stage in stages]
     short = sum(stage.directions.shape[1] for stage in stages) < analysis.target.rank
     if short and any(doubt.startswith(f"{name}: ") for doubt in analysis.doubts):
@@ -135,9 +135,9 @@ def _climb(line: str, learner: str, name: str, stages: Sequence[Stage], analysis
     return Climb(line, learner, tuple(rows), tuple(kinds))
 
 
-def stage_text(stage: Stage, place: int) -> str:
+def _stage_text(stage: Stage, place: int) -> str:
     """What opens the stage: its order, and for the grand staircase its kind and sample ratio."""
-    weak = f" (weak: relative size {stage.signal:.1e})" if stage.signal < WEAK_SIGNAL else ""
+    weak = f" (weak: relative size {stage.signal:.1e})" if stage.signal < _WEAK_SIGNAL else ""
     if not isinstance(stage, GrandStage) or stage.kind is Kind.OPEN:
         return f"order {stage.exponent}{weak}"
     if stage.kind is Kind.EASY:

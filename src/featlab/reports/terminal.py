@@ -43,11 +43,11 @@ def render(analysis: Analysis, dim: int | None, demonstration: Demonstration | N
     return Group(*_parts(analysis, dim, demonstration))
 
 
-def plain_text(analysis: Analysis, dim: int | None, width: int = 80, demonstration: Demonstration | None = None) -> str:
-    """The same without colour and without trailing spaces, for pipes, files and `print`."""
+def plain_text(what: RenderableType, width: int) -> str:
+    """Anything for the screen without colour and without trailing spaces, for pipes, files and `print`."""
     console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False)
     with console.capture() as capture:
-        console.print(render(analysis, dim, demonstration))
+        console.print(what)
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
 
