@@ -30,6 +30,7 @@ _AXES = {"alpha": "samples over dimension, n / d", "dim": "dimension d"}
 _VERDICTS = {"agrees": "agree", "disagrees": "disagree", "cannot tell": "are too noisy to compare"}
 _COLOURS = {"agrees": TRIVIAL, "disagrees": HARD, "cannot tell": EASY}
 _MOST_CURVES = 8
+_ROOM = 2  # so many curves, and their points, are explained within the axes
 _LONG_TITLE = 90  # a longer one stands on two lines
 _STEADY = 1e-9
 
@@ -96,7 +97,8 @@ def _draw(axes: Axes, quantity: ComparedQuantity, prediction: xr.Dataset, measur
         theory_line(axes, whole[along(quantity.theory)].values, line, series=series, label=f"theory{name}")
         points, error = (part.isel(curve.place).values for part in (quantity.simulation, quantity.error))
         measured_points(axes, x, points, error, series=series, label=f"simulation{name}, 2 s.e.")
-    add_legend(axes, loc="best")
+    crowded = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}  # beside the axes, not over the curves
+    add_legend(axes, **(crowded if len(drawn) > _ROOM else {"loc": "best"}))
 
 
 def _along_axis(axes: Axes, values: xr.DataArray, dataset: xr.Dataset) -> np.ndarray:
