@@ -16,7 +16,7 @@ from pathlib import Path
 from docs.refresh import ROOT
 from featlab.exhibits import Size, all_exhibits
 from featlab.exhibits.report import read_report, report_path
-from featlab.reports.reproduction import reproduction
+from featlab.reports.exhibits import ReportedExhibit, reproduction
 
 RESULTS = ROOT / "docs" / "results"
 TABLE = ROOT / "docs" / "reproduction.md"
@@ -30,8 +30,8 @@ PICTURES = {
 
 def table() -> str:
     """The table of the reports in docs/results."""
-    found = [(exhibit, read_report(RESULTS, exhibit.id, Size.PAPER)) for exhibit in all_exhibits()]
-    return reproduction(found, Size.PAPER)
+    entries = [ReportedExhibit(exhibit, read_report(RESULTS, exhibit.id, Size.PAPER)) for exhibit in all_exhibits()]
+    return reproduction(entries, Size.PAPER)
 
 
 def picture(id: str) -> Path:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from featlab.comparison.both import predict_and_simulate
+from featlab.comparison.compared_run import predict_and_simulate
 from featlab.learners import NormalisedFlow, TwoLayer
 from featlab.targets import Spiked, target
 from featlab.theory import predict

@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from featlab.cli.app import app
-from featlab.cli.study_words import duration
+from featlab.cli.study_text import duration
 from featlab.study import open as open_study
 from featlab.study.store import Store
 from tests.processes import HEARING_CTRL_C

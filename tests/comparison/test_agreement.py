@@ -112,7 +112,7 @@ def test_the_allowance_is_stated_and_used() -> None:
     wide = compare(prediction(TRUTH), data, allowance=FiniteSize(3.0))
     assert wide.verdict is Agreement.AGREES
     assert wide.resolution < 0.1
-    assert FiniteSize(2.0, 1.0).words(1000) == "2/d = 0.002 of the largest predicted value"
+    assert FiniteSize(2.0, 1.0).text(1000) == "2/d = 0.002 of the largest predicted value"
 
 
 def test_z_scores_against_plain_arithmetic() -> None:

@@ -10,8 +10,8 @@ import xarray as xr
 
 import featlab
 from featlab.comparison import Agreement, Demonstration, compare, demonstration
+from featlab.comparison.curves import visible_curves
 from featlab.comparison.demonstration import MAKERS, demonstrate
-from featlab.comparison.lines import visible_curves
 from featlab.learners import BayesAmp, OnlineSgd, ReusedBatch
 from featlab.theory import NoPrediction
 
@@ -48,7 +48,7 @@ def test_the_cheapest_comes_first(text: str, noise: float, kind: type, words: st
 
 def test_where_there_is_none_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     undecided = demonstrate(analysed("3e-11*h1 + He2(h1)"))
-    assert (undecided.recipe, undecided.both) == (None, None)
+    assert (undecided.recipe, undecided.run) == (None, None)
     assert "the analysis is undecided" in undecided.reason
     monkeypatch.setattr(demonstration, "_REUSE_MOST_RANK", 2)
     assert "no theory here predicts" in demonstrate(analysed("sign(h1*h2*h3)")).reason
@@ -59,8 +59,8 @@ def test_a_recipe_that_theory_refuses_is_passed_over(monkeypatch: pytest.MonkeyP
         raise NoPrediction("not today")
 
     monkeypatch.setattr(demonstration, "predict", refused)
-    found = demonstrate(analysed("tanh(h1)"))
-    assert (found.recipe, found.reason) == (None, "not today")
+    refusal = demonstrate(analysed("tanh(h1)"))
+    assert (refusal.recipe, refusal.reason) == (None, "not today")
 
 
 @pytest.fixture(scope="module")
@@ -69,18 +69,18 @@ def hard() -> Demonstration:
 
 
 def test_a_hard_target_is_forgotten_as_predicted(hard: Demonstration) -> None:
-    assert hard.both is not None
-    assert hard.both.comparison.verdict is Agreement.AGREES
-    overlap = hard.both.simulation["overlap"].mean("seed").values[:, 0]
+    assert hard.run is not None
+    assert hard.run.comparison.verdict is Agreement.AGREES
+    overlap = hard.run.simulation["overlap"].mean("seed").values[:, 0]
     assert np.all(overlap[-1] < 0.7 * overlap[0])
 
 
 def test_twenty_percent_wrong_is_rejected(hard: Demonstration) -> None:
-    assert hard.both is not None
+    assert hard.run is not None
     for factor in (0.8, 1.2):
-        wrong = hard.both.prediction.copy()
+        wrong = hard.run.prediction.copy()
         wrong["overlap"] = wrong["overlap"] * factor
-        assert compare(wrong, hard.both.simulation, names=["overlap"]).verdict is Agreement.DISAGREES
+        assert compare(wrong, hard.run.simulation, names=["overlap"]).verdict is Agreement.DISAGREES
 
 
 def test_only_what_is_not_zero_is_shown() -> None:

@@ -8,23 +8,24 @@ import json
 import numpy as np
 from rich.console import Console
 
-from featlab.comparison import Both, Demonstration, compare
+from featlab.comparison import ComparedRun, Demonstration, compare
 from featlab.comparison.demonstration import Recipe
 from featlab.learners import GiantSteps, TwoLayer
-from featlab.reports.comparison import comparison_record, comparison_text, full_record, prediction_text
-from featlab.reports.demonstration import demonstration_record, demonstration_sentences
+from featlab.reports.comparison import comparison_text, prediction_text
+from featlab.reports.records import comparison_record, demonstration_record, full_record
+from featlab.reports.statements import demonstration_sentences
 from tests.comparison.synthetic import measurement, prediction, truth
 
 TRUTH = truth()
 
 
-def both(noise: float = 0.02, factor: float = 1.0, neurons: int = 2) -> Both:
+def both(noise: float = 0.02, factor: float = 1.0, neurons: int = 2) -> ComparedRun:
     values = truth(neurons=neurons)
     theory = prediction(factor * values, words="A toy.", target="h1", dim=10_000)
     theory["outcome"] = ((), "ok")
     run = measurement(values, noise=noise).assign_attrs(target="h1")
     run["outcome"] = ("seed", ["ok"] * 11 + ["diverged"])
-    return Both(theory, run, compare(theory, run))
+    return ComparedRun(theory, run, compare(theory, run))
 
 
 def shown(renderable: object, width: int = 80) -> str:

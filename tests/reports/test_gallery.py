@@ -1,3 +1,6 @@
+from dataclasses import replace
+from html import unescape
+
 import pytest
 
 from featlab.exhibits import Size, run_exhibit
@@ -26,6 +29,19 @@ def test_a_site_of_one_exhibit(toy):
     assert "featlab exhibit run toy --size quick" in page
     assert "@misc{damian2022" in page
     assert "prefers-reduced-motion" in page
+
+
+def test_everything_is_escaped(toy, monkeypatch):
+    """Names that would be elements, or leave their attribute, are shown as they are."""
+    hostile = "\"><script src='//x.example'></script>&"
+    named = dict.fromkeys(("title", "claim", "caption", "protocol"), hostile)
+    monkeypatch.setattr(gallery, "all_exhibits", lambda: [replace(exhibit(moving=True), **named)])
+    write_gallery(toy / "site", toy / "results")
+    assert faults(toy / "site") == []
+    for name in ("index", "document-multi-index", "toy"):
+        text = (toy / "site" / f"{name}.html").read_text()
+        assert "<script" not in text
+        assert hostile in unescape(text)
 
 
 def test_an_exhibit_that_was_not_run_is_shown_as_such(toy):

@@ -11,7 +11,8 @@ import xarray as xr
 from rich.console import Console
 
 from featlab.learners import Extragradient, GiantSteps, Readout, StepLaw, TwoLayer
-from featlab.reports.simulation import brief, mean_and_error, simulation_record, simulation_text
+from featlab.reports.records import simulation_record
+from featlab.reports.simulation import brief, mean_and_error, simulation_text
 
 
 def dataset(*, seeds: int = 5, times: int = 3, neurons: int = 1, directions: int = 1) -> xr.Dataset:

@@ -9,7 +9,7 @@ import pytest
 
 from featlab.comparison.demonstration import demonstrate
 from featlab.reports import Explanation, explain
-from featlab.reports.words import cost_groups, inputs_text
+from featlab.reports.statements import costs, inputs_text
 from featlab.targets import Isotropic, Spiked, SpikeLaw
 
 
@@ -55,14 +55,14 @@ def test_the_record(explanation: Explanation) -> None:
 
 
 def test_every_cost_is_in_one_group(explanation: Explanation) -> None:
-    costs = explanation.analysis.sample_cost
-    assert sorted(cost.name for group in cost_groups(costs) for cost in group.costs) == sorted(costs)
+    every = explanation.analysis.sample_cost
+    assert sorted(cost.line for group in costs(every).values() for cost in group) == sorted(every)
 
 
 def test_why_there_is_no_picture_at_the_end(explanation: Explanation) -> None:
-    found = demonstrate(explanation.analysis)
-    assert found.recipe is None
-    assert "--spike" in found.reason
+    refusal = demonstrate(explanation.analysis)
+    assert refusal.recipe is None
+    assert "--spike" in refusal.reason
 
 
 def test_several_directions_on_a_page() -> None:

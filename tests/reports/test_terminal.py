@@ -17,7 +17,7 @@ README = "He4(h1) + sign(h1*h2*h3)"
 
 
 def _written(explanation: Explanation, width: int = 80) -> str:
-    return plain_text(explanation.analysis, explanation.dim, width)
+    return plain_text(explanation, width)
 
 
 @pytest.mark.parametrize("width", [80, 100])

@@ -54,7 +54,8 @@ def compare(
         progress=sys.stderr.isatty() and not quiet,
     )
     from featlab.figures import comparison_figure
-    from featlab.reports.comparison import comparison_text, full_record
+    from featlab.reports.comparison import comparison_text
+    from featlab.reports.records import full_record
 
     deliver(
         figure=figure,

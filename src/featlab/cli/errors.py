@@ -10,7 +10,7 @@ import typer
 
 from featlab.errors import FeatlabError
 
-MISUSE, TROUBLE, INTERRUPTED = 2, 4, 130
+FAILED, MISUSE, MISSING, TROUBLE, INTERRUPTED = 1, 2, 3, 4, 130
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -22,6 +22,12 @@ def fail(message: str) -> NoReturn:
     raise typer.Exit(MISUSE)
 
 
+def leave(*, failed: int, missing: int) -> None:
+    """The exit code of runs of which so many failed and so many are still to be made; none if all are done."""
+    if failed or missing:
+        raise typer.Exit(FAILED if failed else MISSING)
+
+
 def exit_cleanly(command: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Turn featlab's own exceptions and Ctrl-C into messages and exit codes."""
 
@@ -30,7 +36,8 @@ def exit_cleanly(command: Callable[Parameters, Result]) -> Callable[Parameters, 
         try:
             return command(*args, **kwargs)
         except FeatlabError as fault:
-            fail(str(fault))
+            typer.echo(f"featlab: {fault}", err=True)
+            raise typer.Exit(_exit_code(fault)) from None
         except KeyboardInterrupt:
             typer.echo("featlab: interrupted", err=True)
             raise typer.Exit(INTERRUPTED) from None
@@ -38,17 +45,8 @@ def exit_cleanly(command: Callable[Parameters, Result]) -> Callable[Parameters, 
     return wrapped
 
 
-def safely(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
-    """Trouble with a study's store or engine has an exit code of its own; misuse keeps that of all commands."""
+def _exit_code(fault: FeatlabError) -> int:
+    """Trouble with a study's store or engine has a code of its own; everything else is misuse."""
+    from featlab.study.faults import EngineFault, StoreFault
 
-    @functools.wraps(command)
-    def wrapped(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
-        from featlab.study.faults import EngineFault, StoreFault
-
-        try:
-            command(*args, **kwargs)
-        except (EngineFault, StoreFault) as fault:
-            typer.echo(f"featlab: {fault}", err=True)
-            raise typer.Exit(TROUBLE) from None
-
-    return exit_cleanly(wrapped)
+    return TROUBLE if isinstance(fault, EngineFault | StoreFault) else MISUSE

@@ -10,51 +10,38 @@ import json
 import os
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from featlab.cli.engines import SchedulerOption, WorkersOption, engine_in_words
-from featlab.cli.errors import INTERRUPTED, exit_cleanly, fail, safely
+from featlab.cli.errors import INTERRUPTED, exit_cleanly, fail, leave
+from featlab.cli.showing import examples
+from featlab.cli.study_running import AsJson, Retry, Scheduler, Wait, Workers, chosen_engine, progress_bar
 
 if TYPE_CHECKING:
-    from featlab.cli.study_words import Bar
     from featlab.exhibits import Exhibit, Report, Size
-    from featlab.study.engines import Engine
 
-RUNS_FAILED, RUNS_MISSING = 1, 3
-EPILOG = """Examples:
-
-featlab exhibit list
-
-featlab exhibit run extragradient
-
-featlab exhibit run all --size paper --engine pool --workers 8
-
-featlab exhibit table --size paper
-
-featlab gallery site
-"""
-GALLERY_EPILOG = """Examples:
-
-featlab gallery site
-
-featlab gallery site --size paper --results featlab-results
-"""
-_RESULTS = "FEATLAB_RESULTS"
+EPILOG = examples(
+    "featlab exhibit list",
+    "featlab exhibit run extragradient",
+    "featlab exhibit run all --size paper --engine pool --workers 8",
+    "featlab exhibit table --size paper",
+    "featlab gallery site",
+)
+GALLERY_EPILOG = examples("featlab gallery site", "featlab gallery site --size paper --results featlab-results")
 
 exhibit_app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", epilog=EPILOG)
 
-ResultsOption = Annotated[
+_ResultsOption = Annotated[
     Path,
-    typer.Option("--results", metavar="DIR", envvar=_RESULTS, help="Where results, reports and pictures are kept."),
+    typer.Option(metavar="DIR", envvar="FEATLAB_RESULTS", help="Where results, reports and pictures are kept."),
 ]
-SizeOption = Annotated[
+_SizeOption = Annotated[
     str, typer.Option("--size", metavar="SIZE", help="quick (seconds), paper (the source's sizes) or large (beyond).")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
-HERE = Path("featlab-results")
+_HERE = Path("featlab-results")
 
 
 @exhibit_app.callback()
@@ -64,71 +51,84 @@ def exhibits() -> None:
 
 @exhibit_app.command("list")
 @exit_cleanly
-def list_exhibits(results: ResultsOption = HERE, as_json: JsonOption = False) -> None:
+def list_exhibits(results: _ResultsOption = _HERE, as_json: AsJson = False) -> None:
     """Show every exhibit: id, claim, source, and the verdict of its last run."""
-    from featlab.exhibits import all_exhibits
     from featlab.exhibits.report import last_report
-    from featlab.reports.exhibits import list_record, list_words
+    from featlab.reports.exhibits import ReportedExhibit, list_text
 
-    found = [(exhibit, last_report(results, exhibit.id)) for exhibit in all_exhibits()]
-    typer.echo(json.dumps([list_record(*entry) for entry in found]) if as_json else list_words(found))
+    entries = [ReportedExhibit(exhibit, last_report(results, exhibit.id)) for exhibit in _chosen(["all"])]
+    typer.echo(json.dumps([entry.record() for entry in entries]) if as_json else list_text(entries))
 
 
 @exhibit_app.command("run")
-@safely
+@exit_cleanly
 def run_exhibits(
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Exhibits by id, or `all`.")],
-    size: SizeOption = "quick",
+    size: _SizeOption = "quick",
     engine: Annotated[str, typer.Option(metavar="NAME", help="in-process, pool, dask or slurm.")] = "in-process",
-    workers: WorkersOption = None,
-    scheduler: SchedulerOption = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
     array: Annotated[int, typer.Option(metavar="N", min=1, help="With slurm: the tasks of each study.")] = 1,
     sbatch: Annotated[str, typer.Option(metavar="OPTIONS", help="With slurm: options of sbatch, in quotes.")] = "",
-    results: ResultsOption = HERE,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Also run again what failed.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait while another process writes to a store.")] = False,
-    as_json: JsonOption = False,
+    results: _ResultsOption = _HERE,
+    retry_failed: Retry = False,
+    wait: Wait = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run exhibits, or what is missing of them, and print their verdicts. Pictures and reports go to the results."""
-    from featlab.cli.study_words import bar
+    from featlab.exhibits import run_exhibit
+    from featlab.exhibits.cluster import submit_exhibit
     from featlab.exhibits.running import RunsFailed
 
     chosen, of_size = _chosen(ids), _size(size)
-    on = None if engine == "slurm" else engine_in_words(engine, workers, scheduler)
+    on = None if engine == "slurm" else chosen_engine(engine, workers, scheduler)
     reports: list[Report] = []
     failures: list[str] = []
     waiting: list[str] = []
-    with bar(sys.stderr.isatty() and not as_json and on is not None, named=True) as shown:
+    with progress_bar(sys.stderr.isatty() and not as_json and on is not None) as bar:
         for exhibit in chosen:
             try:
+                made: Report | list[str]
                 if on is None:
-                    made = _on_slurm(exhibit, of_size, results, array, sbatch, retry_failed)
-                    waiting += made if isinstance(made, list) else []
+                    options = shlex.split(sbatch)
+                    made = submit_exhibit(
+                        exhibit, of_size, results, array=array, options=options, retry_failed=retry_failed
+                    )
                 else:
-                    made = _run_here(exhibit, of_size, results, on, retry_failed, wait, shown)
+                    made = run_exhibit(
+                        exhibit,
+                        of_size,
+                        results,
+                        engine=on,
+                        retry_failed=retry_failed,
+                        wait=wait,
+                        on_start=partial(bar.start_part, exhibit.id),
+                        on_acknowledged=bar.advance,
+                    )
             except RunsFailed as fault:
                 failures.append(str(fault))
                 continue
             except KeyboardInterrupt:
                 typer.echo("featlab: interrupted; the same command goes on from there", err=True)
                 raise typer.Exit(INTERRUPTED) from None
-            if not isinstance(made, list):
+            if isinstance(made, list):
+                waiting += made
+            else:
                 reports.append(made)
                 _tell(exhibit, made, results, alone=len(chosen) == 1, quiet=as_json)
-    _leave(reports, failures, waiting, results, as_json)
+    _leave(reports, failures, waiting, as_json)
 
 
 @exhibit_app.command("table")
 @exit_cleanly
-def table(size: SizeOption = "paper", results: ResultsOption = HERE) -> None:
+def table(size: _SizeOption = "paper", results: _ResultsOption = _HERE) -> None:
     """Print the verdicts, numbers, run times and machines of all exhibits as a Markdown document."""
-    from featlab.exhibits import all_exhibits
     from featlab.exhibits.report import read_report
-    from featlab.reports.reproduction import reproduction
+    from featlab.reports.exhibits import ReportedExhibit, reproduction
 
     of_size = _size(size)
-    found = [(exhibit, read_report(results, exhibit.id, of_size)) for exhibit in all_exhibits()]
-    typer.echo(reproduction(found, of_size), nl=False)
+    entries = [ReportedExhibit(exhibit, read_report(results, exhibit.id, of_size)) for exhibit in _chosen(["all"])]
+    typer.echo(reproduction(entries, of_size), nl=False)
 
 
 @exit_cleanly
@@ -139,7 +139,7 @@ def gallery(
     size: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Show the runs of this size; the largest there are if not given.")
     ] = None,
-    results: ResultsOption = HERE,
+    results: _ResultsOption = _HERE,
 ) -> None:
     """Write a static site of all exhibits that were run: figures, numbers, verdicts, citations. It fetches nothing."""
     from featlab.reports.gallery import write_gallery
@@ -150,7 +150,7 @@ def gallery(
 
 
 def _chosen(ids: list[str]) -> list[Exhibit]:
-    from featlab.exhibits import all_exhibits, find_exhibit
+    from featlab.exhibits.find import all_exhibits, find_exhibit
 
     return all_exhibits() if "all" in ids else [find_exhibit(id) for id in dict.fromkeys(ids)]
 
@@ -163,42 +163,17 @@ def _size(word: str) -> Size:
     return Size(word)
 
 
-def _run_here(
-    exhibit: Exhibit, size: Size, results: Path, engine: Engine, retry_failed: bool, wait: bool, shown: Bar | None
-) -> Report:
-    from featlab.exhibits import run_exhibit
-
-    return run_exhibit(
-        exhibit,
-        size,
-        results,
-        engine=engine,
-        retry_failed=retry_failed,
-        wait=wait,
-        on_start=None if shown is None else lambda name, done: shown.start(done, f"{exhibit.id}, {name}"),
-        on_acknowledged=None if shown is None else shown.advance,
-    )
-
-
-def _on_slurm(
-    exhibit: Exhibit, size: Size, results: Path, array: int, sbatch: str, retry_failed: bool
-) -> Report | list[str]:
-    from featlab.exhibits.cluster import submit_exhibit
-
-    return submit_exhibit(exhibit, size, results, array=array, options=shlex.split(sbatch), retry_failed=retry_failed)
-
-
 def _tell(exhibit: Exhibit, report: Report, results: Path, *, alone: bool, quiet: bool) -> None:
     from featlab.exhibits.report import report_path
-    from featlab.reports.exhibits import report_words, verdict_line
+    from featlab.reports.exhibits import report_text, verdict_line
 
     if quiet:
         return
     directory = report_path(results, exhibit.id, report.size).parent
-    typer.echo(report_words(exhibit, report, os.fspath(directory)) if alone else verdict_line(exhibit, report))
+    typer.echo(report_text(exhibit, report, os.fspath(directory)) if alone else verdict_line(exhibit, report))
 
 
-def _leave(reports: list[Report], failures: list[str], waiting: list[str], results: Path, as_json: bool) -> None:
+def _leave(reports: list[Report], failures: list[str], waiting: list[str], as_json: bool) -> None:
     from featlab.exhibits.report import report_record
 
     if as_json:
@@ -209,7 +184,4 @@ def _leave(reports: list[Report], failures: list[str], waiting: list[str], resul
             typer.echo(line)
         for line in failures:
             typer.echo(f"featlab: {line}", err=True)
-    if failures:
-        raise typer.Exit(RUNS_FAILED)
-    if waiting:
-        raise typer.Exit(RUNS_MISSING)
+    leave(failed=len(failures), missing=len(waiting))

@@ -11,25 +11,20 @@ import typer
 
 from featlab.cli.errors import exit_cleanly, fail
 from featlab.cli.experiment_options import AlignmentOption, SpikeOption, spiked_inputs
+from featlab.cli.showing import examples, show
 
 if TYPE_CHECKING:
     from featlab.reports import Explanation
     from featlab.targets import SpikeLaw
 
-EXPLAIN_EPILOG = """Examples:
-
-featlab explain "He3(h1)"
-
-featlab explain "h1 + abs(h2)" --dim 1e6
-
-featlab explain "h1**2" --noise 0.1 --json
-
-featlab explain "sign(h1*h2)" --html explanation.html --no-simulation
-
-featlab explain "He3(h1)" --html explanation.html --gallery gallery
-
-featlab explain "He3(h1)" --spike 0.8 --alignment 0.2
-"""
+EXPLAIN_EPILOG = examples(
+    'featlab explain "He3(h1)"',
+    'featlab explain "h1 + abs(h2)" --dim 1e6',
+    'featlab explain "h1**2" --noise 0.1 --json',
+    'featlab explain "sign(h1*h2)" --html explanation.html --no-simulation',
+    'featlab explain "He3(h1)" --html explanation.html --gallery gallery',
+    'featlab explain "He3(h1)" --spike 0.8 --alignment 0.2',
+)
 
 
 @exit_cleanly
@@ -71,7 +66,7 @@ def explain(
 
         typer.echo(json.dumps(explanation.to_dict(), indent=2, allow_nan=False))
         return
-    _show(explanation)
+    show(explanation)
     if html is not None:
         typer.echo(f"The page is in {html}", err=True)
 
@@ -102,14 +97,3 @@ def _seen_from(page: Path, gallery: str | None) -> str | None:
     if gallery is None or "://" in gallery:
         return gallery
     return Path(os.path.relpath(gallery, page.parent)).as_posix()
-
-
-def _show(explanation: Explanation) -> None:
-    """In colour on a terminal; as plain text, as wide as COLUMNS says or 80, anywhere else."""
-    from rich.console import Console
-
-    console = Console()
-    if console.is_terminal:
-        console.print(explanation)
-        return
-    typer.echo(explanation.text(width=console.width))

@@ -29,7 +29,7 @@ def predict(experiment: Experiment, figure: FigureFile = None, as_json: AsJson =
     dataset = compute(experiment)
     from featlab.figures import prediction_figure
     from featlab.reports.comparison import prediction_text
-    from featlab.reports.simulation import simulation_record
+    from featlab.reports.records import simulation_record
 
     deliver(
         figure=figure,

@@ -1,4 +1,4 @@
-"""What the commands that run a learner share at their end: a picture in a file, a text on the screen, JSON."""
+"""How commands show what they have: a picture in a file, a text on the screen, JSON; and examples in their help."""
 
 from __future__ import annotations
 
@@ -26,6 +26,11 @@ AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON object with all data instead.", rich_help_panel=_PANEL)
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No table, no progress bar, no remarks.", rich_help_panel=_PANEL)]
+
+
+def examples(*commands: str) -> str:
+    """The end of a command's help."""
+    return "\n\n".join(("Examples:", *commands))
 
 
 def check_figure(path: Path | None) -> None:
@@ -62,13 +67,13 @@ def show(text: RenderableType) -> None:
     """In colour on a terminal; plain and without trailing spaces anywhere else."""
     from rich.console import Console
 
+    from featlab.reports.terminal import plain_text
+
     console = Console()
     if console.is_terminal:
         console.print(text)
-        return
-    with console.capture() as capture:
-        console.print(text)
-    typer.echo("\n".join(line.rstrip() for line in capture.get().splitlines()))
+    else:
+        typer.echo(plain_text(text, console.width))
 
 
 def _write(path: Path, figure: Figure) -> None:

@@ -43,7 +43,8 @@ def simulate(
 
     dataset = compute(experiment, progress=sys.stderr.isatty() and not quiet)
     from featlab.figures import trajectory_figure
-    from featlab.reports.simulation import simulation_record, simulation_text
+    from featlab.reports.records import simulation_record
+    from featlab.reports.simulation import simulation_text
 
     deliver(
         figure=figure,

@@ -9,41 +9,34 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from featlab.cli.engines import SchedulerOption, WorkersOption, engine_in_words
-from featlab.cli.errors import INTERRUPTED, fail, safely
+from featlab.cli.errors import INTERRUPTED, exit_cleanly, fail, leave
+from featlab.cli.showing import examples
+from featlab.cli.study_running import AsJson, Retry, Scheduler, Wait, Workers, chosen_engine, progress_bar
+from featlab.cli.study_text import errors_text, plan_record, plan_text, progress_record, progress_text
 
 if TYPE_CHECKING:
-    from featlab.study.description import StudyFile
+    from featlab.study.description import Study
     from featlab.study.drive import Progress
     from featlab.study.runner import Runner
 
-POINTS_FAILED, POINTS_MISSING = 1, 3
-EPILOG = """Examples:
-
-featlab study plan sweep.toml
-
-featlab study run sweep.toml --engine pool --workers 4
-
-featlab study submit sweep.toml --engine slurm --array 100 -- --time=01:00:00 --mem=4G
-
-featlab study collect sweep.toml
-
-featlab study export sweep.toml sweep.parquet
-"""
+EPILOG = examples(
+    "featlab study plan sweep.toml",
+    "featlab study run sweep.toml --engine pool --workers 4",
+    "featlab study submit sweep.toml --engine slurm --array 100 -- --time=01:00:00 --mem=4G",
+    "featlab study collect sweep.toml",
+    "featlab study export sweep.toml sweep.parquet",
+)
 
 study_app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", epilog=EPILOG)
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="The study file (TOML).")]
-StoreOption = Annotated[
+_File = Annotated[Path, typer.Argument(metavar="FILE", help="The study file (TOML).")]
+_StoreOption = Annotated[
     Path | None, typer.Option("--store", metavar="FILE", help="Where results are kept; FILE.sqlite beside the study.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
-RetryOption = Annotated[bool, typer.Option("--retry-failed", help="Also run again the points that failed.")]
-WaitOption = Annotated[bool, typer.Option("--wait", help="Wait while another process writes to the store.")]
 
 
 @study_app.callback()
@@ -52,86 +45,78 @@ def studies() -> None:
 
 
 @study_app.command()
-@safely
+@exit_cleanly
 def plan(
-    file: File,
-    store: StoreOption = None,
+    file: _File,
+    store: _StoreOption = None,
     workers: Annotated[int, typer.Option(metavar="N", min=1, help="Estimate for so many workers.")] = 1,
     probe: Annotated[bool, typer.Option("--probe/--no-probe", help="Try one point, for time and memory.")] = True,
-    as_json: JsonOption = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show what a study would do: points, what is done, the time and memory of the rest. Nothing is stored."""
-    from featlab.cli.study_words import plan_record, plan_words
     from featlab.study.estimate import plan as make_plan
 
-    described, runner, place = _opened(file, store)
-    made = make_plan(described.study, runner, place, probe=probe)
-    typer.echo(json.dumps(plan_record(made, workers)) if as_json else plan_words(made, workers))
+    made = make_plan(*_opened(file, store), probe=probe)
+    typer.echo(json.dumps(plan_record(made, workers)) if as_json else plan_text(made, workers))
 
 
 @study_app.command()
-@safely
+@exit_cleanly
 def run(
-    file: File,
+    file: _File,
     engine: Annotated[str, typer.Option(metavar="NAME", help="in-process, pool or dask.")] = "in-process",
-    workers: WorkersOption = None,
-    scheduler: SchedulerOption = None,
-    store: StoreOption = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    store: _StoreOption = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Start over; the old store is set aside.")] = False,
-    retry_failed: RetryOption = False,
-    wait: WaitOption = False,
+    retry_failed: Retry = False,
+    wait: Wait = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar, no summary.")] = False,
-    as_json: JsonOption = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run what is missing of a study. After any interruption, the same command goes on where it was."""
-    from featlab.cli.study_words import bar
     from featlab.study.drive import run as fill
 
-    chosen = engine_in_words(engine, workers, scheduler)
-    described, runner, place = _opened(file, store)
+    on, opened = chosen_engine(engine, workers, scheduler), _opened(file, store)
     if fresh:
-        _start_over(described, runner, place, wait=wait, quiet=quiet)
-    with bar(sys.stderr.isatty() and not quiet and not as_json) as shown:
+        _start_over(*opened, wait=wait, quiet=quiet)
+    with progress_bar(sys.stderr.isatty() and not quiet and not as_json) as bar:
         try:
             progress = fill(
-                described.study,
-                runner,
-                place,
-                engine=chosen,
+                *opened,
+                engine=on,
                 retry_failed=retry_failed,
                 wait=wait,
-                on_start=None if shown is None else shown.start,
-                on_acknowledged=None if shown is None else shown.advance,
+                on_start=bar.start,
+                on_acknowledged=bar.advance,
             )
         except KeyboardInterrupt:
-            _interrupted(described, runner, place)
-    _tell(progress, place, quiet=quiet, as_json=as_json, file=file)
+            _interrupted(*opened)
+    _tell(progress, file, opened[-1], quiet=quiet, as_json=as_json)
 
 
 @study_app.command()
-@safely
+@exit_cleanly
 def status(
-    file: File,
-    store: StoreOption = None,
+    file: _File,
+    store: _StoreOption = None,
     errors: Annotated[bool, typer.Option("--errors", help="Show the points that failed, with their errors.")] = False,
-    as_json: JsonOption = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show how far a study is, also while it runs."""
-    from featlab.cli.study_words import errors_words, progress_record, progress_words
     from featlab.study.drive import progress_of
     from featlab.study.estimate import stored_outcomes
     from featlab.study.identity import runs_of
     from featlab.study.slurm import jobs, waiting_records
 
-    described, runner, place = _opened(file, store)
-    runs, outcomes, shards = runs_of(described.study, runner), stored_outcomes(place), waiting_records(place)
-    progress, queue = progress_of(runs, shards | outcomes), jobs(place)
+    study, runner, place = _opened(file, store)
+    outcomes, shards, queue = stored_outcomes(place), waiting_records(place), jobs(place)
+    progress = progress_of(runs_of(study, runner), shards | outcomes)
     uncollected = len(shards.keys() - outcomes.keys())
     if as_json:
-        record = {**progress_record(progress), "uncollected": uncollected, "jobs": queue}
-        typer.echo(json.dumps(record))
+        typer.echo(json.dumps({**progress_record(progress), "uncollected": uncollected, "jobs": queue}))
     else:
-        typer.echo(progress_words(progress))
+        typer.echo(progress_text(progress))
         if uncollected:
             typer.echo(f"{uncollected:,} of them in shards: `featlab study collect {file}` merges them into the store")
         for job, states in queue.items():
@@ -139,51 +124,42 @@ def status(
     if errors and place.exists():
         from featlab.study.dataset import provenance
 
-        typer.echo(errors_words(provenance(place)))
-    _leave(progress)
+        typer.echo(errors_text(provenance(place)))
+    leave(failed=progress.failed, missing=progress.missing)
 
 
 @study_app.command()
-@safely
+@exit_cleanly
 def submit(
-    file: File,
+    file: _File,
     array: Annotated[int, typer.Option(metavar="N", min=1, help="The number of array tasks.")],
     sbatch_options: Annotated[list[str] | None, typer.Argument(metavar="-- SBATCH OPTIONS")] = None,
     engine: Annotated[str, typer.Option(metavar="NAME", help="slurm.")] = "slurm",
-    store: StoreOption = None,
-    retry_failed: RetryOption = False,
-    as_json: JsonOption = False,
+    store: _StoreOption = None,
+    retry_failed: Retry = False,
+    as_json: AsJson = False,
 ) -> None:
     """Submit what is missing as a job array and return. Nothing needs to stay alive; submit again to resume."""
+    from featlab.study.description import read_study
     from featlab.study.slurm import submit as hand_over
 
     if engine != "slurm":
         fail(f"--engine: got {engine!r}, expected slurm; the others run with `featlab study run`")
-    described, runner, place = _opened(file, store)
-    origin = {"kind": described.kind, "directory": str(file.resolve().parent)}
-    sent = hand_over(
-        described.study,
-        runner,
-        place,
-        origin=origin,
-        array=array,
-        options=sbatch_options or (),
-        retry_failed=retry_failed,
-    )
+    origin = {"kind": read_study(file).kind, "directory": str(file.resolve().parent)}
+    options = sbatch_options or ()
+    sent = hand_over(*_opened(file, store), origin=origin, array=array, options=options, retry_failed=retry_failed)
     if as_json:
         record = None if sent is None else {"job": sent.job, "tasks": sent.tasks, "runs": sent.runs}
         typer.echo(json.dumps(record))
     elif sent is None:
         typer.echo("Nothing is missing, nothing was submitted.")
     else:
-        typer.echo(f"Job {sent.job}: {sent.runs:,} runs in {sent.tasks:,} tasks.")
-        typer.echo(
-            f"`featlab study status {file}` shows how far it is, `featlab study collect {file}` fetches results."
-        )
+        later = f"`featlab study status {file}` shows how far it is, `featlab study collect {file}` fetches results."
+        typer.echo(f"Job {sent.job}: {sent.runs:,} runs in {sent.tasks:,} tasks.\n{later}")
 
 
 @study_app.command(hidden=True)
-@safely
+@exit_cleanly
 def work(directory: Path, task: Annotated[int, typer.Option()]) -> None:
     """What an array task does (the script of `submit` calls it)."""
     from featlab.runners import find_runner
@@ -193,29 +169,25 @@ def work(directory: Path, task: Annotated[int, typer.Option()]) -> None:
 
 
 @study_app.command()
-@safely
-def collect(file: File, store: StoreOption = None, wait: WaitOption = False, as_json: JsonOption = False) -> None:
+@exit_cleanly
+def collect(file: _File, store: _StoreOption = None, wait: Wait = False, as_json: AsJson = False) -> None:
     """Merge what array tasks have done into the store. It can be repeated at any time."""
-    from featlab.study.drive import progress_of
-    from featlab.study.estimate import stored_outcomes
-    from featlab.study.identity import runs_of
     from featlab.study.slurm import collect as merge
 
-    described, runner, place = _opened(file, store)
-    merged = merge(place, wait=wait)
+    opened = _opened(file, store)
+    merged = merge(opened[-1], wait=wait)
     if not as_json:
         torn = f", {merged.torn} torn lines skipped" if merged.torn else ""
         typer.echo(f"{merged.new:,} new of {merged.lines:,} results{torn}")
-    progress = progress_of(runs_of(described.study, runner), stored_outcomes(place))
-    _tell(progress, place, quiet=False, as_json=as_json, file=file)
+    _tell(_progress(*opened), file, opened[-1], quiet=False, as_json=as_json)
 
 
 @study_app.command()
-@safely
+@exit_cleanly
 def export(
-    file: File,
+    file: _File,
     destination: Annotated[Path, typer.Argument(metavar="OUT", help="A .nc, .csv or .parquet file.")],
-    store: StoreOption = None,
+    store: _StoreOption = None,
 ) -> None:
     """Write the results to a netCDF, CSV or Parquet file."""
     from featlab.study.tables import export as write
@@ -223,55 +195,49 @@ def export(
     typer.echo(f"Written to {write(file, destination, store=store)}", err=True)
 
 
-def _opened(file: Path, store: Path | None) -> tuple[StudyFile, Runner, Path]:
+def _opened(file: Path, store: Path | None) -> tuple[Study, Runner, Path]:
     """The study, what runs it, and where its results are."""
     from featlab.runners import find_runner
     from featlab.study.description import read_study
 
     described = read_study(file)
-    return described, find_runner(described.kind, str(file.resolve().parent)), store or described.store
+    return described.study, find_runner(described.kind, str(file.resolve().parent)), store or described.store
 
 
-def _start_over(described: StudyFile, runner: Runner, place: Path, *, wait: bool, quiet: bool) -> None:
+def _progress(study: Study, runner: Runner, store: Path) -> Progress:
+    """How far the store is."""
+    from featlab.study.drive import progress_of
+    from featlab.study.estimate import stored_outcomes
+    from featlab.study.identity import runs_of
+
+    return progress_of(runs_of(study, runner), stored_outcomes(store))
+
+
+def _start_over(study: Study, runner: Runner, store: Path, *, wait: bool, quiet: bool) -> None:
     """Set the old results aside, once it is sure that the study can be run."""
     from featlab.study.drive import set_aside
     from featlab.study.identity import runs_of
     from featlab.study.slurm import jobs
 
-    for job in jobs(place):
+    for job in jobs(store):
         fail(f"--fresh: job {job} of this study is in Slurm's queue; `scancel {job}` first")
-    runs_of(described.study, runner)
-    aside = set_aside(place, wait=wait)
+    runs_of(study, runner)
+    aside = set_aside(store, wait=wait)
     if aside is not None and not quiet:
         typer.echo(f"The old results are in {aside}", err=True)
 
 
-def _interrupted(described: StudyFile, runner: Runner, place: Path) -> NoReturn:
-    from featlab.cli.study_words import progress_words
-    from featlab.study.drive import progress_of
-    from featlab.study.estimate import stored_outcomes
-    from featlab.study.identity import runs_of
-
-    progress = progress_of(runs_of(described.study, runner), stored_outcomes(place))
-    typer.echo(f"featlab: interrupted; {progress_words(progress)}. The same command goes on from there", err=True)
+def _interrupted(study: Study, runner: Runner, store: Path) -> NoReturn:
+    reached = progress_text(_progress(study, runner, store))
+    typer.echo(f"featlab: interrupted; {reached}. The same command goes on from there", err=True)
     raise typer.Exit(INTERRUPTED)
 
 
-def _tell(progress: Progress, place: Path, *, quiet: bool, as_json: bool, file: Path) -> None:
-    from featlab.cli.study_words import progress_record, progress_words
-
+def _tell(progress: Progress, file: Path, store: Path, *, quiet: bool, as_json: bool) -> None:
     if as_json:
-        record: dict[str, Any] = {**progress_record(progress), "store": str(place)}
-        typer.echo(json.dumps(record))
+        typer.echo(json.dumps({**progress_record(progress), "store": str(store)}))
     elif not quiet:
-        typer.echo(f"{progress_words(progress)}. Results in {place}")
+        typer.echo(f"{progress_text(progress)}. Results in {store}")
     if progress.failed and not as_json:
         typer.echo(f"featlab: `featlab study status {file} --errors` shows why points failed", err=True)
-    _leave(progress)
-
-
-def _leave(progress: Progress) -> None:
-    if progress.failed:
-        raise typer.Exit(POINTS_FAILED)
-    if progress.missing:
-        raise typer.Exit(POINTS_MISSING)
+    leave(failed=progress.failed, missing=progress.missing)

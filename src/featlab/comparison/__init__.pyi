@@ -2,11 +2,11 @@ from .agreement import Agreement as Agreement
 from .agreement import Comparison as Comparison
 from .agreement import assert_agrees as assert_agrees
 from .agreement import compare as compare
-from .both import Both as Both
-from .both import predict_and_simulate as predict_and_simulate
+from .compared_run import ComparedRun as ComparedRun
+from .compared_run import predict_and_simulate as predict_and_simulate
 from .demonstration import Demonstration as Demonstration
 from .demonstration import demonstrate as demonstrate
-from .laying import FiniteSize as FiniteSize
-from .laying import Laid as Laid
+from .quantity import ComparedQuantity as ComparedQuantity
+from .quantity import FiniteSize as FiniteSize
 from .trend import Trend as Trend
 from .trend import finite_size_trend as finite_size_trend

@@ -16,7 +16,7 @@ from enum import StrEnum
 import numpy as np
 import xarray as xr
 
-from featlab.comparison.laying import FiniteSize, Laid, lay
+from featlab.comparison.quantity import ComparedQuantity, FiniteSize, allowed_fraction, compared_quantity
 from featlab.errors import InvalidParameter
 
 LEVEL = 0.01
@@ -51,7 +51,7 @@ class Comparison:
     verdict: Agreement
     reason: str
     allowance: str
-    quantities: dict[str, Laid]
+    quantities: dict[str, ComparedQuantity]
     points: int
     largest_z: float
     allowed_z: float
@@ -83,18 +83,17 @@ def compare(
     """
     if not 0 < level < 1:
         raise InvalidParameter("level", level, "a probability above 0 and below 1")
-    chosen = _names(prediction, measurement, names)
-    allowed = FiniteSize() if allowance is None else allowance
-    laid = {name: lay(prediction, measurement, name, allowed, signless) for name in chosen}
-    points = sum(int(np.sum(one.compared)) for one in laid.values())
-    words = (
-        allowed.words(int(measurement.attrs["dim"])) if isinstance(allowed, FiniteSize) else _fraction_words(allowed)
-    )
-    tested = [_Tested(one, level / max(points, 1)) for one in laid.values()]
+    fraction, stated = allowed_fraction(FiniteSize() if allowance is None else allowance, measurement)
+    quantities = {
+        name: compared_quantity(prediction, measurement, name, fraction, signless)
+        for name in _names(prediction, measurement, names)
+    }
+    points = sum(int(np.sum(quantity.compared)) for quantity in quantities.values())
+    tested = [_Tested(quantity, level / max(points, 1)) for quantity in quantities.values()]
     worst = max(tested, key=lambda one: one.margin)
     resolution = _resolution(tested)
-    verdict, reason = _judge(prediction, laid, worst, points, resolution)
-    return Comparison(verdict, reason, words, laid, points, worst.largest_z, worst.allowed_z, resolution)
+    verdict, reason = _judge(prediction, quantities, worst, points, resolution)
+    return Comparison(verdict, reason, stated, quantities, points, worst.largest_z, worst.allowed_z, resolution)
 
 
 def assert_agrees(
@@ -107,48 +106,37 @@ def assert_agrees(
     level: float = LEVEL,
 ) -> Comparison:
     """For tests: raise AssertionError, with the reason, unless they agree; data too noisy to tell are no pass."""
-    found = compare(prediction, measurement, names=names, allowance=allowance, signless=signless, level=level)
-    if found.verdict is not Agreement.AGREES:
-        raise AssertionError(str(found))
-    return found
+    comparison = compare(prediction, measurement, names=names, allowance=allowance, signless=signless, level=level)
+    if comparison.verdict is not Agreement.AGREES:
+        raise AssertionError(str(comparison))
+    return comparison
 
 
 class _Tested:
     """One quantity under test: at each point how far the difference may go, and how far it went."""
 
-    def __init__(self, laid: Laid, chance: float) -> None:
-        self.laid = laid
-        self.where = laid.compared
-        self.limits = laid.limits(chance)
+    def __init__(self, quantity: ComparedQuantity, chance: float) -> None:
+        self.quantity = quantity
+        limits = quantity.limits(chance)
         with np.errstate(invalid="ignore"):  # an error of zero with no freedom at all
-            noise = np.where(laid.error.values > 0, self.limits * laid.error.values, 0.0)
-        self.bounds = laid.allowance + noise
-        ratios = np.where(self.where, np.abs(laid.z.values) / self.limits, -1.0)
+            noise = np.where(quantity.error.values > 0, limits * quantity.error.values, 0.0)
+        self.bounds = quantity.allowance + noise
+        ratios = np.where(quantity.compared, np.abs(quantity.z.values) / limits, -1.0)
         self.place = tuple(int(i) for i in np.unravel_index(int(np.argmax(ratios)), ratios.shape))
         self.margin = float(ratios[self.place])
-
-    @property
-    def scatters(self) -> bool:
-        """Whether seeds differ anywhere."""
-        return bool(np.any(self.laid.measured))
-
-    @property
-    def largest_z(self) -> float:
-        return float(abs(self.laid.z.values[self.place]))
-
-    @property
-    def allowed_z(self) -> float:
-        return float(self.limits[self.place])
+        self.largest_z = float(abs(quantity.z.values[self.place]))
+        self.allowed_z = float(limits[self.place])
+        self.scatters = bool(np.any(quantity.measured))  # whether seeds differ anywhere
 
     def rejecting_factors(self) -> tuple[float, float]:
         """The smallest relative errors, upwards and downwards, of the prediction that some point would have rejected.
 
         (1 + f) p is rejected where f |p| - u > bound, (1 - f) p where f |p| + u > bound, u the difference along p.
         """
-        reach = self.laid.reach()
-        sign = np.where(self.laid.theory.values < 0, -1.0, 1.0)
-        usable = (self.laid.measured if self.scatters else self.where) & (reach > 0)
-        along = (self.laid.difference.values * sign)[usable]
+        reach = self.quantity.reach()
+        sign = np.where(self.quantity.theory.values < 0, -1.0, 1.0)
+        usable = (self.quantity.measured if self.scatters else self.quantity.compared) & (reach > 0)
+        along = (self.quantity.difference.values * sign)[usable]
         bound, scale = self.bounds[usable], reach[usable]
         if not scale.size:
             return np.inf, np.inf
@@ -174,9 +162,9 @@ def _names(prediction: xr.Dataset, measurement: xr.Dataset, names: Sequence[str]
 
 
 def _judge(
-    prediction: xr.Dataset, laid: dict[str, Laid], worst: _Tested, points: int, resolution: float
+    prediction: xr.Dataset, quantities: dict[str, ComparedQuantity], worst: _Tested, points: int, resolution: float
 ) -> tuple[Agreement, str]:
-    left_out = sum(one.left_out for one in laid.values())
+    left_out = sum(quantity.left_out for quantity in quantities.values())
     gaps = f" {left_out} points without a value are left out." if left_out else ""
     if points == 0:
         failed = prediction.attrs.get("outcome", "ok")
@@ -199,17 +187,13 @@ def _judge(
 
 def _point(worst: _Tested) -> str:
     """The worst point in words."""
-    laid, place = worst.laid, worst.place
+    quantity, place = worst.quantity, worst.place
     where = ", ".join(
-        f"{axis} {laid.theory[axis].values[index]:.4g}" if axis in laid.theory.coords else f"{axis} {index + 1}"
-        for axis, index in zip(laid.difference.dims, place, strict=True)
+        f"{axis} {quantity.theory[axis].values[index]:.4g}" if axis in quantity.theory.coords else f"{axis} {index + 1}"
+        for axis, index in zip(quantity.difference.dims, place, strict=True)
     )
-    theory, simulation, error = (part.values[place] for part in (laid.theory, laid.simulation, laid.error))
+    theory, simulation, error = (part.values[place] for part in (quantity.theory, quantity.simulation, quantity.error))
     return (
-        f"{laid.name} at {where}: predicted {theory:.4g}, measured {simulation:.4g} +- {error:.2g}, "
-        f"{worst.largest_z:.1f} standard errors beyond the allowance of {laid.allowance:.2g}"
+        f"{quantity.name} at {where}: predicted {theory:.4g}, measured {simulation:.4g} +- {error:.2g}, "
+        f"{worst.largest_z:.1f} standard errors beyond the allowance of {quantity.allowance:.2g}"
     )
-
-
-def _fraction_words(allowance: float) -> str:
-    return f"{allowance:g} of the largest predicted value" if allowance else "none"

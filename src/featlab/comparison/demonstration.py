@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import xarray as xr
 
 from featlab.analysis import Analysis, Verdict
 from featlab.comparison.agreement import compare
-from featlab.comparison.both import Both
+from featlab.comparison.compared_run import ComparedRun
 from featlab.gaussian.activations import activation
 from featlab.gaussian.quadrature import gauss_pieces
 from featlab.learners.amp import BayesAmp
@@ -87,7 +86,7 @@ class Demonstration:
     """A recipe carried out; or, where there is none, why."""
 
     recipe: Recipe | None
-    both: Both | None
+    run: ComparedRun | None
     reason: str = ""
 
 
@@ -109,12 +108,12 @@ def demonstrate(analysis: Analysis) -> Demonstration:
     return Demonstration(None, None, refused)
 
 
-def _carried_out(analysis: Analysis, recipe: Recipe) -> Both:
+def _carried_out(analysis: Analysis, recipe: Recipe) -> ComparedRun:
     observed = ("overlap",)
     prediction = predict(analysis.target, recipe.learner, **recipe.sizes, observe=observed)
     how: dict[str, Any] = {"seeds": recipe.seeds, "observe": observed, "progress": False}
     run = simulate(analysis.target, recipe.learner, **recipe.sizes, **how)
-    return Both(prediction, run, compare(prediction, run, names=observed))
+    return ComparedRun(prediction, run, compare(prediction, run, names=observed))
 
 
 def _learnable(analysis: Analysis) -> bool:
@@ -179,22 +178,18 @@ def _batch_reuse(analysis: Analysis) -> Recipe | None:
     hard = f"No efficient method is known below about {bound} samples: {what}, lose it."
     easy = f"Batch reuse: {what}. (Message passing needs fewer samples, but more than ten seconds here.)"
     story = hard if analysis.verdict is Verdict.HARD else easy
-    students = [
-        TwoLayer(biases=-0.5, second_scale=sign, start="planted", planted=((_PLANTED,) * analysis.target.rank,))
-        for sign in (1.0, -1.0)
-    ]
-    kept = [float(np.sum(_reuse_prediction(analysis, student, 2)["overlap"][-1] ** 2)) for student in students]
-    learner, student = _reuse_learner(analysis, _REUSE_STEPS), students[int(np.argmax(kept))]
-    return Recipe("batch reuse", learner, student, _REUSE_DIM, _REUSE_RATIO * _REUSE_DIM, None, story)
+    planted, samples = ((_PLANTED,) * analysis.target.rank,), _REUSE_RATIO * _REUSE_DIM
+    students = [TwoLayer(biases=-0.5, second_scale=sign, start="planted", planted=planted) for sign in (1.0, -1.0)]
+    two_steps, every = (
+        ReusedBatch(steps, _second_moment(analysis) ** -0.5, loss="correlation", constraint="spherical")
+        for steps in (2, _REUSE_STEPS)
+    )
 
+    def kept(student: TwoLayer) -> float:
+        predicted = predict(analysis.target, two_steps, dim=_REUSE_DIM, samples=samples, student=student)
+        return float(np.sum(predicted["overlap"][-1] ** 2))
 
-def _reuse_learner(analysis: Analysis, steps: int) -> ReusedBatch:
-    return ReusedBatch(steps, _second_moment(analysis) ** -0.5, loss="correlation", constraint="spherical")
-
-
-def _reuse_prediction(analysis: Analysis, student: TwoLayer, steps: int) -> xr.Dataset:
-    learner = _reuse_learner(analysis, steps)
-    return predict(analysis.target, learner, dim=_REUSE_DIM, samples=_REUSE_RATIO * _REUSE_DIM, student=student)
+    return Recipe("batch reuse", every, max(students, key=kept), _REUSE_DIM, samples, None, story)
 
 
 def _second_moment(analysis: Analysis) -> float:

@@ -20,7 +20,7 @@ from featlab.comparison.agreement import WRONG_BY, Agreement
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
 
-EXPONENTS = (0.5, 2.0)
+_EXPONENTS = (0.5, 2.0)
 _GRID = 151
 _FEWEST = 3
 _LEVEL = 0.99
@@ -82,57 +82,47 @@ def finite_size_trend(
         level: of the interval.
         place: which of its numbers, such as time=2.0 (the nearest is taken), neuron=0, direction=0 (numbers from 0).
     """
-    found = [_mean_and_error(_at(one, name, place, signless)) for one in measurements]
     dims = np.array([float(one.attrs["dim"]) for one in measurements])
     if len(np.unique(dims)) < _FEWEST:
         raise InvalidParameter("measurements", sorted(dims.tolist()), f"at least {_FEWEST} different dimensions")
-    values, errors = (np.array(part) for part in zip(*found, strict=True))
+    measured = [_mean_and_error(_at(one, name, place, signless)) for one in measurements]
+    values, errors = (np.array(part) for part in zip(*measured, strict=True))
     predicted = float(_at(prediction, name, place, signless).mean())
-    exponents = np.linspace(*EXPONENTS, _GRID) if exponent is None else np.array([exponent])
-    fits = [_line(dims**-e, values, errors) for e in exponents]
-    best = int(np.argmin([fit.chi_squared for fit in fits]))
-    interval = _interval(fits, float(scipy.stats.chi2.ppf(level, 1)))
-    verdict, reason = _judge(predicted, fits[best].limit, interval, level)
+    exponents = np.linspace(*_EXPONENTS, _GRID) if exponent is None else np.array([exponent])
+    limits, coefficients, variances, misfits = _lines(dims ** -exponents[:, None], values, errors)
+    best = int(np.argmin(misfits))
+    # All limits at which some exponent fits nearly as well as the best: the union of an interval for each.
+    room = scipy.stats.chi2.ppf(level, 1) - (misfits - misfits[best])
+    reach = np.sqrt(variances * np.maximum(room, 0.0))
+    interval = float(np.min((limits - reach)[room >= 0])), float(np.max((limits + reach)[room >= 0]))
+    verdict, reason = _judge(predicted, limits[best], interval, level)
     return Trend(
-        limit=fits[best].limit,
+        limit=float(limits[best]),
         interval=interval,
         level=level,
-        coefficient=fits[best].coefficient,
+        coefficient=float(coefficients[best]),
         exponent=float(exponents[best]),
         predicted=predicted,
         dims=dims,
         values=values,
         errors=errors,
-        chi_squared=fits[best].chi_squared,
+        chi_squared=float(misfits[best]),
         degrees_of_freedom=max(0, len(dims) - (3 if exponent is None else 2)),
         verdict=verdict,
         reason=reason,
     )
 
 
-@dataclass(frozen=True)
-class _Line:
-    limit: float
-    coefficient: float
-    variance: float
-    chi_squared: float
-
-
-def _line(x: Floats, values: Floats, errors: Floats) -> _Line:
-    """limit + coefficient x by weighted least squares."""
-    design = np.column_stack([np.ones_like(x), x / x.max()]) / errors[:, None]
-    covariance = np.linalg.inv(design.T @ design)
-    limit, slope = covariance @ design.T @ (values / errors)
-    residuals = values / errors - design @ np.array([limit, slope])
-    return _Line(float(limit), float(slope / x.max()), float(covariance[0, 0]), float(residuals @ residuals))
-
-
-def _interval(fits: Sequence[_Line], quantile: float) -> tuple[float, float]:
-    """All limits at which some exponent fits within `quantile` of the best: the union of an interval for each."""
-    least = min(fit.chi_squared for fit in fits)
-    spare = [(fit, quantile - (fit.chi_squared - least)) for fit in fits]
-    reach = [(fit.limit, np.sqrt(fit.variance * room)) for fit, room in spare if room >= 0]
-    return float(min(limit - width for limit, width in reach)), float(max(limit + width for limit, width in reach))
+def _lines(x: Floats, values: Floats, errors: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """For each row of x, limit + coefficient x by weighted least squares: both, the variance of the limit, chi^2."""
+    weights = errors**-2 / np.sum(errors**-2)
+    centre = x @ weights
+    spread = (x - centre[:, None]) ** 2 @ weights
+    coefficients = (x - centre[:, None]) @ (weights * values) / spread
+    limits = values @ weights - coefficients * centre
+    variances = (1 + centre**2 / spread) / np.sum(errors**-2)
+    residuals = (values - limits[:, None] - coefficients[:, None] * x) / errors
+    return limits, coefficients, variances, np.sum(residuals**2, axis=1)
 
 
 def _judge(predicted: float, limit: float, interval: tuple[float, float], level: float) -> tuple[Agreement, str]:

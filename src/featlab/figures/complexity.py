@@ -12,7 +12,7 @@ from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
 from featlab.errors import InvalidParameter
-from featlab.figures.style import HARD, INK, SEQUENTIAL, TEXT_SIZE, dress, new_figure
+from featlab.figures.style import HARD, INK, SEQUENTIAL, TEXT_SIZE, add_legend, dress, new_figure
 from featlab.gaussian.hermite import Floats
 
 _LEVELS = 8
@@ -43,8 +43,7 @@ def complexity_figure(
     bar = figure.colorbar(colours, ax=axes)
     bar.set_label("power of d", color=INK, fontsize=TEXT_SIZE)
     bar.ax.tick_params(colors=INK, labelsize=TEXT_SIZE)
-    options: dict[str, Any] = {"frameon": False, "fontsize": TEXT_SIZE - 0.5, "labelcolor": INK}
-    figure.legend(loc="outside lower center", ncols=3, **options)  # on the map it would be unreadable somewhere
+    add_legend(figure, ncols=3)  # on the map it would be unreadable somewhere
     return figure
 
 
@@ -76,11 +75,10 @@ def draw_complexity(
         ends = np.array([0.0, min(g1[-1], g2[-1] / factor)])
         axes.plot(ends, factor * ends, style, color=HARD, linewidth=1.4, label=f"g2 = {'' if factor == 1 else '2 '}g1")
     if measured:
-        x, y = ([point.overlap_exponent for point in measured], [point.strength_exponent for point in measured])
-        found = [point.value for point in measured]
-        axes.scatter(
-            x, y, c=found, s=70, edgecolors="white", linewidths=1.5, label="measured", zorder=3, clip_on=False, **shades
-        )
+        points = [(point.overlap_exponent, point.strength_exponent, point.value) for point in measured]
+        x, y, colour = zip(*points, strict=True)
+        look: dict[str, Any] = {"s": 70, "edgecolors": "white", "linewidths": 1.5, "zorder": 3, "clip_on": False}
+        axes.scatter(x, y, c=colour, label="measured", **look, **shades)
     axes.set_xlim(g1[0], g1[-1])
     axes.set_ylim(g2[0], g2[-1])
     return colours

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from math import log10
-from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from featlab.analysis.sample_cost import SampleCost, Status
-from featlab.figures.style import ACCENT, INK, MUTED, TEXT_SIZE, dress, new_figure
+from featlab.figures.style import ACCENT, INK, MUTED, TEXT_SIZE, add_legend, dress, new_figure
 
 _BOUNDS = ("csq_bound", "sq_bound", "kernels_bound")
 _ORDER = (
@@ -95,14 +96,7 @@ def _name(cost: SampleCost) -> str:
 def _second_axis(axes: Axes, dim: int) -> None:
     """log10 of d^k at the top: the unknown constant (and the log d) are left out."""
     scale = log10(dim)
-
-    def decades(power: Any) -> Any:
-        return power * scale
-
-    def powers(decade: Any) -> Any:
-        return decade / scale
-
-    top = axes.secondary_xaxis("top", functions=(decades, powers))
+    top = axes.secondary_xaxis("top", functions=(partial(np.multiply, scale), partial(np.multiply, 1 / scale)))
     top.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
     top.xaxis.set_major_formatter(lambda decade, _: f"1e{decade:g}")
     top.set_xlabel(f"samples at d = {dim:,}, without the unknown constant", color=INK, fontsize=TEXT_SIZE)
@@ -114,5 +108,4 @@ def _legend(figure: Figure, shown: list[SampleCost]) -> None:
     names = {"bound": "lower bound (theorem)"} | {status: f"algorithm ({status})" for status in Status}
     faces = dict.fromkeys(_face(cost) for cost in shown if cost.exponent is not None)
     patches = [Patch(color=_FACES[face], label=names[face]) for face in sorted(faces, key=list(names).index)]
-    options = {"ncols": len(patches), "frameon": False, "fontsize": TEXT_SIZE - 0.5, "labelcolor": INK}
-    figure.legend(handles=patches, loc="outside lower center", **options)
+    add_legend(figure, handles=patches, ncols=len(patches))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -45,13 +45,10 @@ def mean_label(target: Target, fields: Floats) -> Floats:
     if target.hidden == 0:
         return target.link(fields)
     nodes, weights = gauss_pieces([0.0], _HIDDEN_NODES[target.hidden])
-    mesh = np.meshgrid(*[nodes] * target.hidden, indexing="ij")
-    points = np.stack([part.ravel() for part in mesh], axis=-1)
-    mass = np.prod(np.stack([part.ravel() for part in np.meshgrid(*[weights] * target.hidden, indexing="ij")]), axis=0)
     total = np.zeros(fields.shape[:-1])
-    for point, weight in zip(points, mass, strict=True):
-        everywhere = np.broadcast_to(point, (*fields.shape[:-1], target.hidden))
-        total += weight * target.link(np.concatenate([fields, everywhere], axis=-1))
+    for places in map(list, product(range(nodes.size), repeat=target.hidden)):
+        noise = np.broadcast_to(nodes[places], (*fields.shape[:-1], target.hidden))
+        total += np.prod(weights[places]) * target.link(np.concatenate([fields, noise], axis=-1))
     return total
 
 
@@ -79,10 +76,8 @@ def _curve(target: Target, energies: Energies) -> Figure:
         axes.plot(x, approximation(energies, degree, x), color=colour, linewidth=1.3, label=f"up to degree {degree}")
     name = "link" if target.hidden == 0 else "link, mean over its noise"
     axes.plot(x, _broken_at_jumps(target, x, values), color=INK, linewidth=2.0, label=name, zorder=3)
-    density = np.exp(-(x**2) / 2)
-    axes.fill_between(
-        x, low, low + 0.16 * (high - low) * density, color=MUTED, alpha=0.25, linewidth=0, label="law of h1"
-    )
+    hill = low + 0.16 * (high - low) * density
+    axes.fill_between(x, low, hill, color=MUTED, alpha=0.25, linewidth=0, label="law of h1")
     axes.set_xlim(-_REACH, _REACH)
     axes.set_ylim(low, high)
     add_legend(axes, loc="center left", bbox_to_anchor=(1.0, 0.5))

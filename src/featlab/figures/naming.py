@@ -32,6 +32,11 @@ def direction_texts(directions: Floats) -> list[str]:
     return [direction_text(column) for column in directions.T]
 
 
+def directions_text(directions: Floats) -> str:
+    """Each column of (rank, count), as one text."""
+    return ", ".join(direction_texts(directions))
+
+
 def _sum(sizes: list[str], signs: Floats, places: np.ndarray) -> str:
     terms = [f"{size}h{place + 1}" for size, place in zip(sizes, places, strict=True)]
     text = terms[0] if signs[0] > 0 else f"-{terms[0]}"

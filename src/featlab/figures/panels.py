@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from featlab.figures.style import INK, MUTED, SERIES, TEXT_SIZE, dress, new_figure
 
-MARKERS = ("o", "s", "^", "D")
+_MARKERS = ("o", "s", "^", "D")
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
 _PANEL = (4.6, 3.7)
 
@@ -38,7 +38,7 @@ def panels(
 
 def theory_line(axes: Axes, x: ArrayLike, y: ArrayLike, *, series: int = 0, label: str | None = None) -> None:
     """What theory says: a line."""
-    colour, dash = SERIES[series % len(SERIES)], DASHES[series % len(DASHES)]
+    colour, dash = SERIES[series % len(SERIES)], DASHES[_style(series) % len(DASHES)]
     axes.plot(np.asarray(x), np.asarray(y), color=colour, linestyle=dash, linewidth=1.8, label=label)
 
 
@@ -51,7 +51,7 @@ def measured_points(
         np.asarray(x),
         np.asarray(y),
         yerr=bars,
-        fmt=MARKERS[series % len(MARKERS)],
+        fmt=_MARKERS[_style(series) % len(_MARKERS)],
         color=SERIES[series % len(SERIES)],
         markeredgecolor=INK,
         markeredgewidth=0.5,
@@ -80,6 +80,11 @@ def mark(axes: Axes, value: float, words: str, *, along: Literal["x", "y"] = "x"
     transform = axes.get_xaxis_transform() if along == "x" else axes.get_yaxis_transform()
     options = {"rotation": 90, "va": "top", "ha": "right"} if along == "x" else {"va": "bottom", "ha": "right"}
     axes.text(*place, words, transform=transform, color=INK, fontsize=TEXT_SIZE - 1.5, **options)
+
+
+def _style(series: int) -> int:
+    """Which marker and line style: where the colours start again, they are others than before."""
+    return series + series // len(SERIES)
 
 
 def _of(words: str | Sequence[str], place: int) -> str:

@@ -11,9 +11,9 @@ from matplotlib.patches import Patch, Rectangle
 from featlab.analysis import Analysis, Verdict
 from featlab.analysis.staircase import GrandStage, Stage
 from featlab.figures.naming import direction_texts, ratio_text
-from featlab.figures.style import EASY, HARD, INK, KIND_COLOURS, MUTED, TEXT_SIZE, TRIVIAL, dress, new_figure
+from featlab.figures.style import EASY, HARD, INK, MUTED, TEXT_SIZE, TRIVIAL, add_legend, dress, new_figure
 
-_KINDS = {1: "trivial", 2: "easy"}
+_COLOURS = {1: TRIVIAL, 2: EASY}
 _PANEL_INCHES = 3.3
 
 
@@ -31,8 +31,7 @@ def staircase_figure(analysis: Analysis) -> Figure:
         names = ("order 1", "order 2", "order 3 or more")
     patches = [Patch(color=colour, label=name) for colour, name in zip((TRIVIAL, EASY, HARD), names, strict=True)]
     patches.append(Patch(facecolor=MUTED, alpha=0.25, label="known before"))
-    options = {"ncols": 4, "frameon": False, "fontsize": TEXT_SIZE - 0.5, "labelcolor": INK}
-    figure.legend(handles=patches, loc="outside lower center", **options)
+    add_legend(figure, handles=patches, ncols=4)
     return figure
 
 
@@ -46,7 +45,7 @@ def _draw(axes: Axes, stages: Sequence[Stage], rank: int, room: int, title: str)
     known = 0
     for place, stage in enumerate(stages):
         new = stage.directions.shape[1]
-        colour = KIND_COLOURS[_KINDS.get(stage.exponent, "hard")]
+        colour = _COLOURS.get(stage.exponent, HARD)
         axes.add_patch(Rectangle((place, 0), 1, known, facecolor=MUTED, alpha=0.25, linewidth=0))
         axes.add_patch(Rectangle((place, known), 1, new, facecolor=colour, edgecolor="none"))
         _write(axes, place, known + new / 2, _caption(stage), room, "white")

@@ -52,13 +52,15 @@ def dress(axes: Axes, *, title: str = "", x: str = "", y: str = "", grid: Litera
     return axes
 
 
-def add_legend(axes: Axes, **options: Any) -> None:
-    """A legend without a frame, in ink."""
-    axes.legend(frameon=False, fontsize=TEXT_SIZE - 0.5, labelcolor=INK, **options)
+def add_legend(where: Axes | Figure, **options: Any) -> None:
+    """A legend without a frame, in ink; that of a whole figure stands below it."""
+    place = {"loc": "outside lower center"} if isinstance(where, Figure) else {}
+    where.legend(frameon=False, fontsize=TEXT_SIZE - 0.5, labelcolor=INK, **(place | options))
 
 
-def time_axis(axes: Axes, times: Floats) -> None:
+def time_axis(axes: Axes, times: Floats, *, stepwise: bool) -> None:
     """Times spread over decades on a logarithmic axis, others on a linear one; no room beside them."""
+    axes.set_xlabel("steps" if stepwise else "time, steps / d", color=INK, fontsize=TEXT_SIZE)
     positive = times[times > 0]
     if positive.size > 2 and np.median(positive) < _SPREAD * positive[-1]:
         axes.set_xscale("log")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from featlab.figures.style import INK, MUTED, SERIES, TEXT_SIZE, add_legend, dress, new_figure, time_axis
+from featlab.comparison.curves import is_stepwise
+from featlab.figures.panels import panels
+from featlab.figures.style import INK, MUTED, SERIES, TEXT_SIZE, add_legend, time_axis
 from featlab.gaussian.hermite import Floats
 
 if TYPE_CHECKING:
@@ -43,41 +45,31 @@ def trajectory_figure(dataset: xr.Dataset) -> Figure:
     Lines are medians over seeds, bands reach from the first to the third quartile, single seeds are faint; seeds that
     diverged leave the picture where they do. The dashed line is 1/sqrt(d), what chance gives.
     """
-    directed, measured = "cosine" in dataset, measured_over_time(dataset)
-    count = directed + bool(measured)
-    figure = new_figure(4.5 * count, 3.6)
-    panels = list(figure.subplots(1, count, squeeze=False)[0])
+    measured, dim = measured_over_time(dataset), int(dataset.attrs["dim"])
     times = dataset["time"].values.astype(np.float64)
-    unit = "steps" if np.array_equal(times, dataset["step"].values) else "time, steps / d"
-    if directed:
-        _draw_alignments(panels[0], dataset, times, unit)
+    drawn: list[tuple[str, str, dict[str, Floats]]] = []  # of each panel the title, the y axis, and its curves
+    if "cosine" in dataset:
+        name = "cosine, rms over neurons" if dataset.sizes.get("neuron", 1) > 1 else "|cosine|"
+        values = alignments(dataset)
+        of_direction = {f"h{place + 1}": values[:, :, place] for place in range(values.shape[2])}
+        drawn.append((f"Alignment with each direction, d = {dim:,}", name, of_direction))
     for measure, values in list(measured.items())[:1]:
-        _draw_measure(panels[-1], dataset, measure, values, times, unit)
-    for axes in panels:
-        time_axis(axes, times)
-    _say_what_is_missing(panels[-1], dataset)
+        formula = "E[(y - f)^2]" if measure == "risk" else dataset[measure].attrs["meaning"]
+        drawn.append((measure.replace("_", " ").capitalize(), formula, {"median and quartiles": values}))
+    titles, names, groups = zip(*drawn, strict=True)
+    figure, frames = panels(titles, y=names)
+    for axes, group in zip(frames, groups, strict=True):
+        for series, (label, values) in enumerate(group.items()):
+            _draw(axes, times, values, SERIES[series % len(SERIES)], label)
+        axes.set_ylim(bottom=0)
+        time_axis(axes, times, stepwise=is_stepwise(dataset))
+    if "cosine" in dataset:
+        frames[0].axhline(dim**-0.5, color=INK, linestyle="--", linewidth=0.9, label="1/sqrt(d)")
+        frames[0].set_ylim(0, 1.03)
+    for axes in frames:
+        add_legend(axes, loc="best")
+    _say_what_is_missing(frames[-1], dataset)
     return figure
-
-
-def _draw_measure(axes: Axes, dataset: xr.Dataset, measure: str, values: Floats, times: Floats, unit: str) -> None:
-    formula = "E[(y - f)^2]" if measure == "risk" else dataset[measure].attrs["meaning"]
-    dress(axes, title=measure.replace("_", " ").capitalize(), x=unit, y=formula)
-    _draw(axes, times, values, SERIES[0], "median and quartiles")
-    axes.set_ylim(bottom=0)
-    add_legend(axes, loc="best")
-
-
-def _draw_alignments(axes: Axes, dataset: xr.Dataset, times: Floats, unit: str) -> None:
-    wide = int(dataset.sizes.get("neuron", 1)) > 1
-    name = "cosine, rms over neurons" if wide else "|cosine|"
-    dress(axes, title=f"Alignment with each direction, d = {int(dataset.attrs['dim']):,}", x=unit, y=name)
-    values = alignments(dataset)
-    for place in range(values.shape[2]):
-        _draw(axes, times, values[:, :, place], SERIES[place % len(SERIES)], f"h{place + 1}")
-    chance = float(dataset.attrs["dim"]) ** -0.5
-    axes.axhline(chance, color=INK, linestyle="--", linewidth=0.9, label="1/sqrt(d)")
-    axes.set_ylim(0, 1.03)
-    add_legend(axes, loc="best")
 
 
 def _draw(axes: Axes, times: Floats, values: Floats, colour: str, label: str) -> None:
@@ -96,6 +88,5 @@ def _say_what_is_missing(axes: Axes, dataset: xr.Dataset) -> None:
     missing = {word: int(np.sum(outcomes == word)) for word in ("diverged", "interrupted") if np.any(outcomes == word)}
     if missing:
         words = ", ".join(f"{count} of {len(outcomes)} seeds {word}" for word, count in missing.items())
-        axes.text(
-            0.98, 0.02, words, transform=axes.transAxes, ha="right", va="bottom", color=MUTED, fontsize=TEXT_SIZE - 0.5
-        )
+        look: dict[str, Any] = {"ha": "right", "va": "bottom", "color": MUTED, "fontsize": TEXT_SIZE - 0.5}
+        axes.text(0.98, 0.02, words, transform=axes.transAxes, **look)

@@ -1,76 +1,118 @@
-"""Exhibits in words for the terminal, and as data."""
+"""Exhibits and their last runs: as text for the terminal, as data, and as one Markdown document."""
 
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from featlab.citations import cite
-from featlab.exhibits import Exhibit, Report
-from featlab.exhibits.documents import DOCUMENTS
-from featlab.exhibits.verdict import Check, Number
+from featlab.citations import Citation, cite
+from featlab.exhibits import Exhibit, Report, Size
+from featlab.exhibits.documents import DOCUMENTS, Document
+from featlab.exhibits.verdict import Check, Number, Verdict
+from featlab.reports.templating import fill
 
 _WIDTH = 80
-Shown = Sequence[tuple[Exhibit, Report | None]]
+_COLUMNS = ("number", "predicted", "measured (s.e.)", "prototype")
 
 
-def status(report: Report | None) -> str:
-    """The last run in a few words."""
-    return "not run" if report is None else f"{report.verdict} ({report.size})"
+@dataclass(frozen=True)
+class ReportedExhibit:
+    """An exhibit and its report, if it was run."""
+
+    exhibit: Exhibit
+    report: Report | None
+
+    @property
+    def status(self) -> str:
+        """The last run in a few words."""
+        return "not run" if self.report is None else f"{self.report.verdict} ({self.report.size})"
+
+    @property
+    def papers(self) -> tuple[Citation, ...]:
+        return cite(*self.exhibit.papers)
+
+    @property
+    def sources(self) -> str:
+        """The papers in short."""
+        return "; ".join(paper.short for paper in self.papers)
+
+    def record(self) -> dict[str, Any]:
+        """The exhibit and its last run as data."""
+        run = self.report
+        return {
+            "id": self.exhibit.id,
+            "title": self.exhibit.title,
+            "claim": self.exhibit.claim,
+            "document": self.exhibit.document,
+            "papers": [paper.link or paper.short for paper in self.papers],
+            "verdict": None if run is None else str(run.verdict),
+            "size": None if run is None else str(run.size),
+            "made": None if run is None else run.made,
+        }
 
 
-def list_words(found: Shown) -> str:
+def by_document(entries: Sequence[ReportedExhibit]) -> list[tuple[Document, list[ReportedExhibit]]]:
+    """The exhibits of each document, in the order in which they are given."""
+    groups = groupby(entries, key=lambda entry: entry.exhibit.document)
+    return [(DOCUMENTS[key], list(group)) for key, group in groups]
+
+
+def verdict_counts(entries: Sequence[ReportedExhibit]) -> dict[Verdict, int]:
+    """How many exhibits that were run have each of the verdicts, in their order."""
+    counts = Counter(entry.report.verdict for entry in entries if entry.report is not None)
+    return {verdict: counts[verdict] for verdict in Verdict}
+
+
+def list_text(entries: Sequence[ReportedExhibit]) -> str:
     """Every exhibit under its document: id, status, claim."""
     lines: list[str] = []
-    for key, group in groupby(found, key=lambda entry: entry[0].document):
-        lines += [DOCUMENTS[key].title]
-        for exhibit, report in group:
-            lines.append(f"  {exhibit.id:<26} {status(report)}")
-            lines += _wrapped(f"{exhibit.claim} [{sources(exhibit)}]", "      ")
+    for document, group in by_document(entries):
+        lines.append(document.title)
+        for entry in group:
+            lines.append(f"  {entry.exhibit.id:<26} {entry.status}")
+            lines += _wrapped(f"{entry.exhibit.claim} [{entry.sources}]", "      ")
         lines.append("")
     return "\n".join(lines).rstrip()
 
 
-def list_record(exhibit: Exhibit, report: Report | None) -> dict[str, Any]:
-    """An exhibit and its last run as data."""
-    return {
-        "id": exhibit.id,
-        "title": exhibit.title,
-        "claim": exhibit.claim,
-        "document": exhibit.document,
-        "papers": [paper.link or paper.short for paper in cite(*exhibit.papers)],
-        "verdict": None if report is None else str(report.verdict),
-        "size": None if report is None else str(report.size),
-        "made": None if report is None else report.made,
-    }
-
-
-def sources(exhibit: Exhibit) -> str:
-    """The papers of an exhibit in short."""
-    return "; ".join(paper.short for paper in cite(*exhibit.papers))
-
-
 def verdict_line(exhibit: Exhibit, report: Report) -> str:
     """One line: id, verdict, size and time."""
-    return f"{exhibit.id:<26} {report.verdict} ({report.size}, {report.runs} runs, {seconds_text(report.seconds)})"
+    return f"{exhibit.id:<26} {report.verdict} ({report.size}, {report.runs} runs, {_seconds_text(report.seconds)})"
 
 
-def report_words(exhibit: Exhibit, report: Report, directory: str) -> str:
+def report_text(exhibit: Exhibit, report: Report, directory: str) -> str:
     """The whole report: claim, verdict, checks, numbers, remarks, where the pictures are."""
     lines = [exhibit.title, *_wrapped(exhibit.claim, "  "), "", f"{str(report.verdict).upper()} at size {report.size}"]
     for check in report.checks:
         lines += _wrapped(f"{check.outcome}: {check.statement}", "  ", "    ")
-        lines += [line for note in check_notes(check) for line in _wrapped(note, "      ")]
+        lines += [line for note in _check_notes(check) for line in _wrapped(note, "      ")]
     if report.numbers:
-        lines += ["", *number_lines(report.numbers)]
+        lines += ["", *_number_lines(report.numbers)]
     lines += [line for remark in report.remarks for line in ["", *_wrapped(remark, "  ")]]
-    lines += ["", f"{report.runs} runs, {seconds_text(report.seconds)}. Pictures and report: {directory}"]
+    lines += ["", f"{report.runs} runs, {_seconds_text(report.seconds)}. Pictures and report: {directory}"]
     return "\n".join(lines)
 
 
-def check_notes(check: Check) -> list[str]:
+def reproduction(entries: Sequence[ReportedExhibit], size: Size) -> str:
+    """All verdicts as one Markdown document, what docs/reproduction.md is: an overview, then checks and numbers."""
+    summary = ", ".join(f"{count} {verdict}" for verdict, count in verdict_counts(entries).items() if count)
+    text = fill(
+        "reproduction.md",
+        size=size,
+        entries=entries,
+        run=sum(entry.report is not None for entry in entries),
+        summary=summary or "none",
+        documents=by_document(entries),
+        **REPORT_TEXTS,
+    )
+    return text.rstrip() + "\n"
+
+
+def _check_notes(check: Check) -> list[str]:
     """What stands behind a check: numbers, control, correction, what it would need."""
     refused = "refused" if check.refused else "NOT refused: the test shows nothing"
     notes = [check.detail, f"Control: {check.control}; {refused}."]
@@ -78,25 +120,16 @@ def check_notes(check: Check) -> list[str]:
     return notes + ([f"Needs: {check.needs}."] if check.needs else [])
 
 
-def number_lines(numbers: Sequence[Number]) -> list[str]:
-    """A small table: predicted, measured with its standard error, and what the prototype measured."""
-    width = min(44, max(len(number.name) for number in numbers))
-    lines = [f"  {'':<{width}}  {'predicted':>10}  {'measured (s.e.)':>18}  {'prototype':>9}"]
-    for number in numbers:
-        name = textwrap.shorten(number.name, width, placeholder="...")
-        cells = number_cells(number)
-        lines.append(f"  {name:<{width}}  {cells[0]:>10}  {cells[1]:>18}  {cells[2]:>9}".rstrip())
-    return lines
-
-
-def number_cells(number: Number) -> tuple[str, str, str]:
+def _number_cells(number: Number) -> tuple[str, str, str]:
     """Predicted, measured with its error, and the prototype's, as text; empty where there is none."""
+    predicted, measured, earlier = (
+        "" if value is None else f"{value:.4g}" for value in (number.predicted, number.measured, number.earlier)
+    )
     error = "" if number.error is None or number.measured is None else f" ({number.error:.2g})"
-    measured = "" if number.measured is None else f"{number.measured:.4g}{error}"
-    return _number(number.predicted), measured, _number(number.earlier)
+    return predicted, measured + error, earlier
 
 
-def seconds_text(seconds: float) -> str:
+def _seconds_text(seconds: float) -> str:
     """A run time as a person says it."""
     for size, unit in ((3600, "h"), (60, "min")):
         if seconds >= 2 * size:
@@ -104,9 +137,30 @@ def seconds_text(seconds: float) -> str:
     return f"{seconds:.3g} s"
 
 
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"
+def _machine_text(report: Report) -> str:
+    """What made it: devices and cores, and the versions of JAX."""
+    devices = sorted({f"{machine['device']}, {machine['cores']} cores" for machine in report.machines})
+    versions = sorted({str((machine["packages"] or {}).get("jax", "none")) for machine in report.machines})
+    return f"{'; '.join(devices)}; JAX {', '.join(versions)}"
+
+
+def _number_lines(numbers: Sequence[Number]) -> list[str]:
+    """A small table: predicted, measured with its standard error, and what the prototype measured."""
+    width = min(44, max(len(number.name) for number in numbers))
+    rows = [(textwrap.shorten(number.name, width, placeholder="..."), *_number_cells(number)) for number in numbers]
+    aligned = (f"  {row[0]:<{width}}  {row[1]:>10}  {row[2]:>18}  {row[3]:>9}" for row in [("", *_COLUMNS[1:]), *rows])
+    return [line.rstrip() for line in aligned]
 
 
 def _wrapped(text: str, indent: str, later: str | None = None) -> list[str]:
     return textwrap.wrap(text, _WIDTH, initial_indent=indent, subsequent_indent=later or indent)
+
+
+# What the templates of a report call.
+REPORT_TEXTS: dict[str, Any] = {
+    "columns": _COLUMNS,
+    "check_notes": _check_notes,
+    "number_cells": _number_cells,
+    "seconds_text": _seconds_text,
+    "machine_text": _machine_text,
+}

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from featlab.analysis import Analysis, analyse
 from featlab.errors import InvalidParameter
+from featlab.reports.records import explanation_record
+from featlab.reports.terminal import plain_text, render
+from featlab.reports.verdict_sentence import verdict_sentence
 from featlab.targets import Target, target
 from featlab.targets.inputs import Inputs
 
@@ -40,15 +43,11 @@ class Explanation:
     @property
     def verdict_sentence(self) -> str:
         """The verdict, its critical sample ratio and what it means, in one sentence."""
-        from featlab.reports.words import verdict_sentence
-
         return verdict_sentence(self.analysis)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for `json.dumps`: the object that `featlab explain --json` prints."""
-        from featlab.reports.record import record
-
-        return record(self.analysis, self.dim, self.demonstration)
+        return explanation_record(self.analysis, self.dim, self.demonstration)
 
     def to_html(self, gallery: str | None = None) -> str:
         """A self-contained page with pictures and tables; `gallery` is where the pages of exhibits lie, to link to."""
@@ -57,15 +56,11 @@ class Explanation:
         return page(self.analysis, self.dim, self.demonstration, gallery)
 
     def __rich__(self) -> Any:
-        from featlab.reports.terminal import render
-
         return render(self.analysis, self.dim, self.demonstration)
 
     def text(self, width: int = 80) -> str:
         """The screen as plain text of that width."""
-        from featlab.reports.terminal import plain_text
-
-        return plain_text(self.analysis, self.dim, width, self.demonstration)
+        return plain_text(self, width)
 
     def __str__(self) -> str:
         return self.text()
@@ -108,13 +103,11 @@ def explain(
     if asked is not None and asked < what.rank:
         raise InvalidParameter("dim", dim, f"at least the number of directions, {what.rank}")
     analysis = analyse(what)
-    return Explanation(analysis, asked, _demonstrated(analysis) if simulation else None)
-
-
-def _demonstrated(analysis: Analysis) -> Demonstration:
+    if not simulation:
+        return Explanation(analysis, asked)
     from featlab.comparison.demonstration import demonstrate
 
-    return demonstrate(analysis)
+    return Explanation(analysis, asked, demonstrate(analysis))
 
 
 def _checked_dim(dim: float) -> int:

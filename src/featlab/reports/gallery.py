@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,10 +18,21 @@ from featlab.errors import FeatlabError
 from featlab.exhibits import Exhibit, Report, Size, all_exhibits
 from featlab.exhibits.documents import DOCUMENTS
 from featlab.exhibits.report import read_report, report_path
-from featlab.reports.gallery_pages import Entry, document_page, exhibit_page, overview_page
+from featlab.exhibits.verdict import Outcome, Verdict
+from featlab.reports.exhibits import REPORT_TEXTS, ReportedExhibit, by_document, verdict_counts
+from featlab.reports.templating import fill
 
 _MARK = ".featlab-gallery"
 _WIDE = 520.0  # points; a single panel has 450
+# Signs beside the colours, for readers who do not see them.
+_SIGNS = {
+    Verdict.REPRODUCED: "✓",
+    Verdict.CORRECTED: "✎",
+    Verdict.NOT_AT_THIS_SIZE: "…",
+    Verdict.CONTRADICTED: "✗",
+    None: "–",
+}
+_OUTCOME_SIGNS = {Outcome.HOLDS: "✓", Outcome.FAILS: "✗", Outcome.CONVERGES: "→", Outcome.CANNOT_TELL: "?"}
 
 
 class NotAGallery(FeatlabError):
@@ -28,14 +40,14 @@ class NotAGallery(FeatlabError):
 
 
 @dataclass(frozen=True)
-class Written:
+class GalleryCounts:
     """How many exhibits a gallery shows, and how many there are."""
 
     shown: int
     total: int
 
 
-def write_gallery(directory: Path, results: Path, size: Size | None = None) -> Written:
+def write_gallery(directory: Path, results: Path, size: Size | None = None) -> GalleryCounts:
     """Write the site from the reports and pictures in `results`; an earlier gallery there is replaced.
 
     Args:
@@ -43,31 +55,61 @@ def write_gallery(directory: Path, results: Path, size: Size | None = None) -> W
         results: where `featlab exhibit run` keeps its results.
         size: show the runs of this size; for each exhibit the largest that was run unless given.
     """
-    exhibits = all_exhibits()
-    entries = [Entry(exhibit, _report(results, exhibit, size)) for exhibit in exhibits]
+    entries = [ReportedExhibit(exhibit, _report(results, exhibit, size)) for exhibit in all_exhibits()]
     _clear(directory)
     (directory / "pictures").mkdir(parents=True)
     (directory / _MARK).write_text("Written by `featlab gallery`, which replaces it as a whole.\n", encoding="utf-8")
-    pages = {"index.html": overview_page(entries)}
-    for key in DOCUMENTS:
-        own = [entry for entry in entries if entry.exhibit.document == key]
-        if own:
-            pages[f"document-{key}.html"] = document_page(DOCUMENTS[key], own)
+    pages = {"index": _overview(entries)}
+    for document, own in by_document(entries):
+        content = {"title": document.title, "document": document, "entries": own}
+        pages[f"document-{document.key}"] = fill("gallery_document.html", signs=_SIGNS, **content)
     for entry in entries:
         pictures = _copied(entry, results, directory)
-        pages[f"{entry.exhibit.id}.html"] = exhibit_page(entry, pictures, wide=_is_wide(directory, pictures))
+        pages[entry.exhibit.id] = _exhibit(entry, pictures, wide=_is_wide(directory, pictures))
     for name, text in pages.items():
-        (directory / name).write_text(text, encoding="utf-8")
-    return Written(sum(entry.report is not None for entry in entries), len(entries))
+        (directory / f"{name}.html").write_text(text, encoding="utf-8")
+    return GalleryCounts(sum(entry.report is not None for entry in entries), len(entries))
+
+
+def _overview(entries: Sequence[ReportedExhibit]) -> str:
+    return fill(
+        "gallery_overview.html",
+        title="featlab gallery",
+        counts=verdict_counts(entries),
+        documents=by_document(entries),
+        signs=_SIGNS,
+    )
+
+
+def _exhibit(entry: ReportedExhibit, pictures: Mapping[str, str], *, wide: bool) -> str:
+    """One exhibit: claim, verdict, picture, checks, numbers, protocol, citation, provenance.
+
+    Args:
+        pictures: kind -> address.
+        wide: whether the figure has panels side by side; on a phone it can then be pushed sideways.
+    """
+    machines = () if entry.report is None else entry.report.machines
+    return fill(
+        "gallery_exhibit.html",
+        title=entry.exhibit.title,
+        document=DOCUMENTS[entry.exhibit.document],
+        entry=entry,
+        pictures=pictures,
+        wide=wide,
+        commits=sorted({str(machine["git"]["commit"])[:10] for machine in machines if machine.get("git")}),
+        signs=_SIGNS,
+        outcome_signs=_OUTCOME_SIGNS,
+        **REPORT_TEXTS,
+    )
 
 
 def _report(results: Path, exhibit: Exhibit, size: Size | None) -> Report | None:
     """Of the size asked for, or of the largest that was run."""
     sizes = reversed(Size) if size is None else [size]
-    return next((found for one in sizes if (found := read_report(results, exhibit.id, one)) is not None), None)
+    return next((report for one in sizes if (report := read_report(results, exhibit.id, one)) is not None), None)
 
 
-def _copied(entry: Entry, results: Path, directory: Path) -> dict[str, str]:
+def _copied(entry: ReportedExhibit, results: Path, directory: Path) -> dict[str, str]:
     """Copy an exhibit's pictures; kind -> address as seen from the pages."""
     if entry.report is None:
         return {}

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import io
 import itertools
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from rich.columns import Columns
 from rich.console import Console, Group, RenderableType
@@ -18,22 +19,9 @@ from rich.table import Table
 from rich.text import Text
 
 from featlab.analysis import Analysis
-from featlab.analysis.sample_cost import SampleCost
 from featlab.citations import Citation
-from featlab.reports.demonstration import demonstration_sentences
 from featlab.reports.links import Links, links_of
-from featlab.reports.words import (
-    CONDITIONAL,
-    climbs,
-    cost_groups,
-    cost_name,
-    exponents,
-    papers_of,
-    samples_text,
-    setting,
-    status_text,
-    verdict_sentence,
-)
+from featlab.reports.statements import Climb, Cost, demonstration_sentences, state
 
 if TYPE_CHECKING:
     from featlab.comparison import Demonstration
@@ -44,153 +32,118 @@ _STYLES = {
     "HARD": "bold red",
     "UNDECIDED": "bold magenta",
     "OPEN": "bold cyan",
+    "Note": "bold cyan",
+    "Doubt": "bold magenta",
 }
+_FIXED = {"no_wrap": True}
 
 
 def render(analysis: Analysis, dim: int | None, demonstration: Demonstration | None = None) -> Group:
     """Everything, in the order in which a reader asks for it."""
-    papers = papers_of(analysis)
-    number = {paper: place for place, paper in enumerate(papers, start=1)}
-    links = links_of(analysis, residuals=False)
-    return Group(
-        _title(analysis),
-        _verdict(analysis, links),
-        *_notices(analysis),
-        _heading("Exponents"),
-        _exponents(analysis, dim, number, links),
-        _heading("Staircases: the directions found, stage by stage"),
-        *_staircases(analysis, links),
-        *([_heading(_costs_heading(dim)), *_costs(analysis, dim, number, links)] if analysis.sample_cost else []),
-        *([] if demonstration is None else _demonstration(demonstration)),
-        *_exhibits(links),
-        _heading("Papers (arXiv numbers)"),
-        _papers(papers),
-    )
+    return Group(*_parts(analysis, dim, demonstration))
 
 
-def plain_text(analysis: Analysis, dim: int | None, width: int = 80, demonstration: Demonstration | None = None) -> str:
-    """The same without colour and without trailing spaces, for pipes, files and `print`."""
+def plain_text(what: RenderableType, width: int) -> str:
+    """Anything for the screen without colour and without trailing spaces, for pipes, files and `print`."""
     console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False)
     with console.capture() as capture:
-        console.print(render(analysis, dim, demonstration))
+        console.print(what)
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
 
-def _costs_heading(dim: int | None) -> str:
-    if dim is None:
-        return "Samples needed, as powers of d"
-    return f"Samples needed, and at d = {dim:,} without the unknown constant"
+def _parts(analysis: Analysis, dim: int | None, demonstration: Demonstration | None) -> Iterator[RenderableType]:
+    said = state(analysis, dim)
+    marks = _Marks(links_of(analysis, residuals=False), said.papers)
+    yield Text.assemble((said.target, "bold"), (f"   ({said.setting})", "dim"))
+    yield Text.assemble((said.verdict, _STYLES[said.verdict]), f": {said.reason}", " ", marks.of("verdict"))
+    for kind, notice in said.notices:
+        yield Text.assemble((f"{kind}: ", _STYLES[kind]), notice)
+    yield _heading("Exponents")
+    rows = [
+        (Text(one.name), Text(one.value, "bold"), Text.assemble(one.meaning, " ", marks.of(one.line, one.papers)))
+        for one in said.exponents
+    ]
+    yield _indented(_table(rows, _FIXED, {"justify": "right", **_FIXED}, {}))
+    yield _heading("Staircases: the directions found, stage by stage")
+    yield _indented(_table((row for climb in said.climbs for row in _stages(climb, marks)), _FIXED, _FIXED, {}))
+    if said.condition:
+        yield _indented(Text(said.condition, style="dim"))
+    if said.costs:
+        sizes = "as powers of d" if dim is None else f"and at d = {dim:,} without the unknown constant"
+        yield _heading(f"Samples needed, {sizes}")
+        yield from _costs(said.costs, marks)
+    if demonstration is not None:
+        yield _heading("Theory over simulation")
+        yield from (_indented(Text(sentence)) for sentence in demonstration_sentences(demonstration))
+    if marks.links.letters:
+        yield _heading("Exhibits that show it (featlab exhibit run ID)")
+        entries = [Text(f"{{{letter}}} {id}", style="dim") for id, letter in marks.links.letters.items()]
+        yield _indented(Columns(entries, padding=(0, 2, 0, 0)))
+    yield _heading("Papers (arXiv numbers)")
+    yield _indented(_papers(said.papers))
 
 
-def _title(analysis: Analysis) -> Text:
-    target = analysis.target
-    return Text.assemble((target.text, "bold"), (f"   ({setting(target)})", "dim"))
+@dataclass(frozen=True)
+class _Marks:
+    """What stands behind a line: papers by their number in the list below, exhibits by their letter."""
 
+    links: Links
+    listed: tuple[Citation, ...]
 
-def _verdict(analysis: Analysis, links: Links) -> Text:
-    word, _, rest = verdict_sentence(analysis).partition(":")
-    return Text.assemble((word, _STYLES[analysis.verdict]), f":{rest}", (_spaced(links.marks("verdict")), "dim"))
-
-
-def _spaced(marks: str) -> str:
-    return f" {marks}" if marks else ""
-
-
-def _notices(analysis: Analysis) -> Iterable[Text]:
-    for remark in (*analysis.target.remarks, *analysis.remarks):
-        yield Text.assemble(("Note: ", "bold cyan"), remark)
-    for doubt in analysis.doubts:
-        yield Text.assemble(("Doubt: ", "bold magenta"), doubt)
+    def of(self, line: str, papers: Iterable[Citation] = ()) -> Text:
+        numbers = ",".join(str(place) for place in sorted(self.listed.index(paper) + 1 for paper in papers))
+        marks = (f"[{numbers}]" if numbers else "", self.links.marks(line))
+        return Text(" ".join(filter(None, marks)), "dim")
 
 
 def _heading(words: str) -> Text:
     return Text(f"\n{words}", style="bold")
 
 
-def _plain_table(*columns: dict[str, object]) -> Table:
+def _indented(part: RenderableType, by: int = 2) -> Padding:
+    return Padding(part, (0, 0, 0, by))
+
+
+def _table(rows: Iterable[Iterable[RenderableType]], *columns: dict[str, Any]) -> Table:
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
     for column in columns:
-        table.add_column(**column)  # type: ignore[arg-type]
+        table.add_column(**column)
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
-def _indented(table: RenderableType) -> Padding:
-    return Padding(table, (0, 0, 0, 2))
+def _stages(climb: Climb, marks: _Marks) -> Iterator[tuple[Text, Text, Text]]:
+    """The stages of a staircase; its name and its exhibits stand beside the first."""
+    for place, ((opened, directions), kind) in enumerate(zip(climb.rows, climb.kinds, strict=True)):
+        number = f"{place + 1}. " if directions else ""
+        stage = Text.assemble(number, (opened, _STYLES[kind.upper()] if kind else ""))
+        name, shown_by = ("", "") if place else (climb.learner, marks.of(climb.line))
+        yield Text(name), stage, Text.assemble(directions, " " if directions else "", shown_by)
 
 
-def _marks(papers: Iterable[Citation], number: dict[Citation, int]) -> str:
-    return "[" + ",".join(str(place) for place in sorted(number[paper] for paper in papers)) + "]"
-
-
-def _exponents(analysis: Analysis, dim: int | None, number: dict[Citation, int], links: Links) -> Padding:
-    table = _plain_table({"no_wrap": True}, {"justify": "right", "no_wrap": True}, {})
-    for exponent in exponents(analysis, dim):
-        marks = _marks(exponent.papers, number) + _spaced(links.marks(exponent.line))
-        meaning = Text.assemble(exponent.meaning, " ", (marks, "dim"))
-        table.add_row(Text(exponent.name), Text(exponent.value, "bold"), meaning)
-    return _indented(table)
-
-
-def _staircases(analysis: Analysis, links: Links) -> Iterable[RenderableType]:
-    table = _plain_table({"no_wrap": True}, {"no_wrap": True}, {})
-    for climb in climbs(analysis):
-        for place, ((opened, directions), kind) in enumerate(zip(climb.rows, climb.kinds, strict=True)):
-            words = Text.assemble(
-                f"{place + 1}. " if directions else "", (opened, _STYLES[kind.upper()] if kind else "")
-            )
-            marks = links.marks(climb.line) if place == 0 else ""
-            opens = Text.assemble(directions, " " if directions else "", (marks, "dim"))
-            table.add_row(Text(climb.learner if place == 0 else ""), words, opens)
-    yield _indented(table)
-    if any(stage.alpha for stage in analysis.grand_staircase[1:]):
-        yield Text(f"  {CONDITIONAL}", style="dim")
-
-
-def _costs(analysis: Analysis, dim: int | None, number: dict[Citation, int], links: Links) -> Iterable[RenderableType]:
+def _costs(costs: Mapping[str, Sequence[Cost]], marks: _Marks) -> Iterator[RenderableType]:
     """One table for each group, all with the same column widths."""
-    groups = cost_groups(analysis.sample_cost)
-    rows = [[_cost_row(cost, dim, number, links) for cost in group.costs] for group in groups]
-    widths = [max(cell.cell_len for cell in column) for column in zip(*itertools.chain(*rows), strict=True)]
-    for group, members in zip(groups, rows, strict=True):
-        yield Text(f"  {group.heading}", style="cyan")
+    rows = {heading: [_cost(cost, marks) for cost in members] for heading, members in costs.items()}
+    columns = zip(*itertools.chain(*rows.values()), strict=True)
+    *widths, _ = (max(cell.cell_len for cell in column) for column in columns)
+    for heading, members in rows.items():
+        yield Text(f"  {heading}", style="cyan")
         # Marks may be many: they are the one column that goes on in the next line.
-        table = _plain_table(*({"no_wrap": True, "width": width} for width in widths[:-1]), {"overflow": "fold"})
-        for row in members:
-            table.add_row(*row)
-        yield Padding(table, (0, 0, 0, 4))
+        yield _indented(_table(members, *({"width": width, **_FIXED} for width in widths), {"overflow": "fold"}), by=4)
 
 
-def _cost_row(cost: SampleCost, dim: int | None, number: dict[Citation, int], links: Links) -> list[Text]:
-    at_dim = [] if dim is None else [Text(samples_text(cost, dim), justify="right")]
-    marks = Text(_marks(cost.papers, number) + _spaced(links.marks(cost.name)), "dim")
-    return [Text(cost_name(cost)), Text(cost.text, "bold"), *at_dim, Text(status_text(cost)), marks]
+def _cost(cost: Cost, marks: _Marks) -> list[Text]:
+    at_dim = [Text(cost.at_dim, justify="right")] if cost.at_dim else []
+    return [Text(cost.name), Text(cost.samples, "bold"), *at_dim, Text(cost.status), marks.of(cost.line, cost.papers)]
 
 
-def _demonstration(demonstration: Demonstration) -> Iterable[RenderableType]:
-    yield _heading("Theory over simulation")
-    for sentence in demonstration_sentences(demonstration):
-        yield _indented(Text(sentence))
-
-
-def _exhibits(links: Links) -> Iterable[RenderableType]:
-    """The letters used above and their exhibits, in as many columns as fit."""
-    if links.letters:
-        yield _heading("Exhibits that show it (featlab exhibit run ID)")
-        entries = [Text(f"{{{letter}}} {id}", style="dim") for id, letter in links.letters.items()]
-        yield _indented(Columns(entries, padding=(0, 2, 0, 0)))
-
-
-def _papers(papers: Sequence[Citation]) -> Padding:
+def _papers(papers: Sequence[Citation]) -> Table:
     """Two columns: the numbers used above, authors, year, arXiv."""
-    table = _plain_table({}, {})
+    entries = []
+    for place, paper in enumerate(papers, start=1):
+        first, _, others = paper.authors.partition(",")
+        words = (f"[{place}] {first} et al." if others else f"[{place}] {first}", str(paper.year), paper.arxiv)
+        entries.append(Text(" ".join(filter(None, words)), style="dim"))
     half = -(-len(papers) // 2)
-    entries = [_paper(place, paper) for place, paper in enumerate(papers, start=1)] + [Text("")]
-    for row in range(half):
-        table.add_row(entries[row], entries[min(row + half, len(papers))])
-    return Padding(table, (0, 0, 0, 2))
-
-
-def _paper(place: int, paper: Citation) -> Text:
-    first, _, others = paper.authors.partition(",")
-    authors = f"{first} et al." if others else first
-    return Text(f"[{place}] {authors} {paper.year}" + (f" {paper.arxiv}" if paper.arxiv else ""), style="dim")
+    return _table(itertools.zip_longest(entries[:half], entries[half:], fillvalue=""), {}, {})

@@ -1,4 +1,4 @@
-"""Theory and simulation of one question, each by its own door, laid over each other."""
+"""Theory and simulation of one question, each computed without the other, and compared."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import xarray as xr
 
 from featlab.comparison.agreement import Comparison, compare
-from featlab.comparison.laying import FiniteSize
+from featlab.comparison.quantity import FiniteSize
 from featlab.experiments.experiment import Experiment, as_experiment
 from featlab.learners.protocol import Learner
 from featlab.simulation.observe import DEFAULT
@@ -19,8 +19,8 @@ from featlab.theory.prediction import predict
 
 
 @dataclass(frozen=True)
-class Both:
-    """A prediction, the simulation of the same, and what comes of laying one over the other."""
+class ComparedRun:
+    """A prediction, the simulation of the same, and how they compare."""
 
     prediction: xr.Dataset
     simulation: xr.Dataset
@@ -42,7 +42,7 @@ def predict_and_simulate(
     allowance: FiniteSize | float | None = None,
     signless: bool = False,
     progress: bool | None = None,
-) -> Both:
+) -> ComparedRun:
     """Predict, simulate and compare.
 
     A student whose start leaves something to chance is predicted from the start of each simulated seed, and the seeds
@@ -64,4 +64,4 @@ def predict_and_simulate(
         # A learner without a student that starts from nothing, such as a kernel, has other quantities than the usual.
         usual = None if experiment.student is None else DEFAULT
         run = simulate(replace(experiment, observe=usual), progress=progress)
-    return Both(prediction, run, compare(prediction, run, names=names, allowance=allowance, signless=signless))
+    return ComparedRun(prediction, run, compare(prediction, run, names=names, allowance=allowance, signless=signless))

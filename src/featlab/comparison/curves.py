@@ -32,6 +32,11 @@ def along(values: xr.DataArray) -> str:
     return next((str(axis) for axis in values.dims if axis in values.coords), str(values.dims[0]))
 
 
+def is_stepwise(values: xr.Dataset | xr.DataArray) -> bool:
+    """Whether times are counted in steps, not in steps over the dimension."""
+    return "step" in values.coords and np.array_equal(values["time"].values, values["step"].values)
+
+
 def curves(values: xr.DataArray) -> Iterator[Curve]:
     """The curves of a quantity, one for each place on the other axes."""
     others = [str(axis) for axis in values.dims if axis != along(values)]

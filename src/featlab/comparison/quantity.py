@@ -1,4 +1,4 @@
-"""One quantity of a prediction laid over that of a measurement: values, errors and allowance, point by point."""
+"""One quantity of a prediction beside that of a measurement: values, errors and allowance, point by point."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class FiniteSize:
         """As a fraction of the size, at dimension `dim`."""
         return self.scale * float(dim) ** -self.power
 
-    def words(self, dim: int) -> str:
+    def text(self, dim: int) -> str:
         """How it reads: "1/sqrt(d) = 0.022 of the largest predicted value"."""
         below = {0.5: "sqrt(d)", 1.0: "d"}.get(self.power, f"d^{self.power:g}")
         return f"{self.scale:g}/{below} = {self.at(dim):.2g} of the largest predicted value"
 
 
 @dataclass(frozen=True)
-class Laid:
+class ComparedQuantity:
     """A quantity on the axes that prediction and measurement share, all as arrays of the same shape.
 
     Attributes:
@@ -100,16 +100,28 @@ class Laid:
         return np.full_like(predicted, self.size) if vanishes else predicted
 
 
-def lay(
-    prediction: xr.Dataset, measurement: xr.Dataset, name: str, allowance: FiniteSize | float, signless: bool = False
-) -> Laid:
-    """Lay one quantity of a prediction over that of a measurement.
+def allowed_fraction(allowance: FiniteSize | float, measurement: xr.Dataset) -> tuple[float, str]:
+    """The fraction of a quantity's size that a finite dimension may change, and how it reads."""
+    if isinstance(allowance, FiniteSize):
+        if "dim" not in measurement.attrs:
+            raise InvalidParameter("measurement", "no attribute 'dim'", "one, or an allowance as a plain number")
+        dim = int(measurement.attrs["dim"])
+        return allowance.at(dim), allowance.text(dim)
+    if not (np.isfinite(allowance) and allowance >= 0):
+        raise InvalidParameter("allowance", allowance, "a fraction of at least 0, or FiniteSize(scale, power)")
+    return float(allowance), f"{allowance:g} of the largest predicted value" if allowance else "none"
+
+
+def compared_quantity(
+    prediction: xr.Dataset, measurement: xr.Dataset, name: str, fraction: float, signless: bool
+) -> ComparedQuantity:
+    """One quantity of a prediction beside that of a measurement.
 
     Seeds are paired where each has a prediction of its own. A point at which some seed has no value is left out: the
     mean of those that did not diverge is not what is predicted.
 
     Args:
-        allowance: for the finite dimension; a number is a fraction of the size of the quantity.
+        fraction: of the size of the quantity, allowed for the finite dimension.
         signless: compare absolute values, where the target's symmetry makes signs arbitrary.
     """
     theory, simulation = _on_shared_axes(prediction, measurement, name)
@@ -120,14 +132,14 @@ def lay(
     predicted = _aligned(prediction, f"{name}_error", difference) if f"{name}_error" in prediction else 0.0 * difference
     error = (scatter**2 + predicted**2) ** 0.5
     size = _size(name, theory)
-    return Laid(
+    return ComparedQuantity(
         name=name,
         theory=theory.transpose(*difference.dims),
         simulation=simulation.transpose(*difference.dims),
         difference=difference,
         error=error,
         freedom=difference.copy(data=_freedom(freedom, scatter.values, error.values)),
-        allowance=(_fraction(allowance, measurement) + _rounding(measurement)) * size,
+        allowance=(fraction + _ROUNDING.get(str(measurement.attrs.get("dtype")), _ROUNDING["float64"])) * size,
         size=size,
         left_out=int(np.sum(~np.isfinite(difference.values))),
         signless=signless,
@@ -208,17 +220,3 @@ def _size(name: str, theory: xr.DataArray) -> float:
     present = np.abs(theory.values[np.isfinite(theory.values)])
     largest, natural = float(np.max(present, initial=0.0)), _NATURAL_SIZE.get(name, 0.0)
     return largest if largest > _VANISHING * natural else natural
-
-
-def _fraction(allowance: FiniteSize | float, measurement: xr.Dataset) -> float:
-    if not isinstance(allowance, FiniteSize):
-        if not (np.isfinite(allowance) and allowance >= 0):
-            raise InvalidParameter("allowance", allowance, "a fraction of at least 0, or FiniteSize(scale, power)")
-        return float(allowance)
-    if "dim" not in measurement.attrs:
-        raise InvalidParameter("measurement", "no attribute 'dim'", "one, or an allowance as a plain number")
-    return allowance.at(int(measurement.attrs["dim"]))
-
-
-def _rounding(measurement: xr.Dataset) -> float:
-    return _ROUNDING.get(str(measurement.attrs.get("dtype")), _ROUNDING["float64"])

@@ -1,0 +1,76 @@
+"""What the study commands print: plans, progress, errors, as text and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from featlab.study.canonical import words as point_text
+
+if TYPE_CHECKING:
+    from featlab.study.drive import Progress
+    from featlab.study.estimate import Plan
+
+_UNITS = ((86400, "days"), (3600, "hours"), (60, "minutes"), (1, "seconds"))
+
+
+def plan_text(plan: Plan, workers: int) -> str:
+    """Points, what is done, and what the rest will take."""
+    repeated = f", each run {plan.repeats:,} times" if plan.repeats > 1 else ""
+    lines = [f"points     {plan.points:,}{repeated}", f"runs       {progress_text(plan.progress)}"]
+    if plan.probe is None:
+        return "\n".join(lines)
+    lines.append(f"probe      {point_text(plan.probe.point)}")
+    if plan.probe.error is not None:
+        last_line = plan.probe.error.rstrip().rpartition("\n")[2]
+        return "\n".join([*lines, f"           failed: {last_line}"])
+    first, again = plan.probe.first_seconds, plan.probe.again_seconds
+    later = f", then {duration(again)}" if again < first else ""
+    lines.append(f"           {duration(first)} the first time{later}")
+    assert plan.seconds is not None
+    share = f", {duration(plan.seconds / workers)} on {workers} workers" if workers > 1 else ""
+    lines.append(f"time       about {duration(plan.seconds)} if all points cost the same{share}")
+    if plan.probe.memory is not None:
+        lines.append(f"memory     {plan.probe.memory / 1e6:,.0f} MB a worker")
+    return "\n".join(lines)
+
+
+def plan_record(plan: Plan, workers: int) -> dict[str, Any]:
+    """The same as data."""
+    return {
+        "points": plan.points,
+        "repeats": plan.repeats,
+        **progress_record(plan.progress),
+        "shapes": plan.shapes,
+        "probe": None if plan.probe is None else asdict(plan.probe),
+        "seconds": None if plan.seconds is None else plan.seconds / workers,
+    }
+
+
+def progress_text(progress: Progress) -> str:
+    """How far it is, in one line."""
+    failed = f", {progress.failed:,} failed" if progress.failed else ""
+    missing = f", {progress.missing:,} missing" if progress.missing else ""
+    return f"{progress.done:,} of {progress.total:,} done{failed}{missing}"
+
+
+def progress_record(progress: Progress) -> dict[str, Any]:
+    """The same as data."""
+    return {**asdict(progress), "missing": progress.missing, "complete": progress.complete}
+
+
+def errors_text(history: list[dict[str, Any]]) -> str:
+    """The points that failed, with what they died of."""
+    return "\n\n".join(
+        f"{point_text(entry['point'])}  (repeat {entry['repeat']})\n{entry['error'].rstrip()}"
+        for entry in history
+        if entry["error"] is not None
+    )
+
+
+def duration(seconds: float) -> str:
+    """A time as a person says it."""
+    for size, unit in _UNITS:
+        if seconds >= 2 * size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.2g} seconds" if seconds >= 0.01 else f"{1000 * seconds:.2g} ms"

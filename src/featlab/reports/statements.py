@@ -1,0 +1,292 @@
+"""What an explanation says, line by line, for whatever shows it: the screen and the page only lay it out.
+
+Conjectures are called conjectures, lower bounds lower bounds, doubts doubts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import floor, log, log10
+from typing import TYPE_CHECKING
+
+from featlab.analysis import Analysis, Verdict
+from featlab.analysis.sample_cost import SampleCost
+from featlab.analysis.staircase import GrandStage, Kind, Stage
+from featlab.citations import Citation, cite
+from featlab.comparison.curves import visible_curves
+from featlab.figures.naming import directions_text, ratio_text
+from featlab.reports.verdict_sentence import verdict_sentence
+from featlab.targets import Target
+from featlab.targets.inputs import Inputs, Isotropic, Spiked, SpikeLaw
+
+if TYPE_CHECKING:  # it runs simulations, which most explanations do not ask for
+    from featlab.comparison import ComparedRun, Demonstration
+
+_WEAK_SIGNAL = 1e-2
+_CONDITIONAL = "Later ratios take earlier directions as exactly known: lower bounds for AMP."
+
+
+@dataclass(frozen=True)
+class Exponent:
+    """A named number of the target: its key in the record, its value as text, what it means, where it is defined."""
+
+    line: str
+    symbol: str
+    value: str
+    meaning: str
+    papers: tuple[Citation, ...]
+
+    @property
+    def name(self) -> str:
+        return "critical ratio" if self.line == "alpha_c" else self.line.replace("_", " ")
+
+
+@dataclass(frozen=True)
+class Climb:
+    """A staircase as rows of text: (what opens the stage, the directions it opens), and how it ends."""
+
+    line: str
+    learner: str
+    rows: tuple[tuple[str, str], ...]
+    kinds: tuple[str | None, ...]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What an algorithm needs: its key in the record, its name beside its group's heading, its samples as text.
+
+    `at_dim` is the power of d as a number at the dimension asked for; nothing without one.
+    """
+
+    line: str
+    name: str
+    samples: str
+    at_dim: str
+    status: str
+    bound: bool
+    meaning: str
+    papers: tuple[Citation, ...]
+
+
+@dataclass(frozen=True)
+class Statements:
+    """An explanation in words.
+
+    Attributes:
+        setting: directions, noise and inputs of the target.
+        verdict, reason: the word, and what follows it.
+        notices: (kind, text): notes, then doubts.
+        condition: what the ratios of later stages take for granted; nothing without such stages.
+        costs: what the algorithms need, by what it buys.
+        papers: every paper that a statement rests on, oldest first.
+    """
+
+    target: str
+    setting: str
+    verdict: str
+    reason: str
+    notices: tuple[tuple[str, str], ...]
+    exponents: tuple[Exponent, ...]
+    climbs: tuple[Climb, ...]
+    condition: str
+    costs: Mapping[str, tuple[Cost, ...]]
+    papers: tuple[Citation, ...]
+
+
+def state(analysis: Analysis, dim: int | None = None) -> Statements:
+    """All that is said of an analysed target; with a dimension, costs also as numbers of samples."""
+    verdict, _, reason = verdict_sentence(analysis).partition(": ")
+    notes = [("Note", remark) for remark in (*analysis.target.remarks, *analysis.remarks)]
+    return Statements(
+        target=analysis.target.text,
+        setting=setting(analysis.target),
+        verdict=verdict,
+        reason=reason,
+        notices=(*notes, *(("Doubt", doubt) for doubt in analysis.doubts)),
+        exponents=exponents(analysis, dim),
+        climbs=climbs(analysis),
+        condition=_CONDITIONAL if any(stage.alpha for stage in analysis.grand_staircase[1:]) else "",
+        costs=costs(analysis.sample_cost, dim),
+        papers=papers_of(analysis),
+    )
+
+
+def climbs(analysis: Analysis) -> tuple[Climb, ...]:
+    """The staircases. One that stops short says why: undecided, or nothing more to be found this way."""
+    giant = _climb("giant_steps", "giant steps, n = O(d)", "giant steps", analysis.giant_steps, analysis)
+    return (
+        *(() if analysis.verdict is Verdict.OPEN else (giant,)),
+        _climb("staircase", "correlations only (leap)", "leap", analysis.staircase, analysis),
+        _climb("grand_staircase", "any function of the label", "grand staircase", analysis.grand_staircase, analysis),
+    )
+
+
+def _climb(line: str, learner: str, name: str, stages: Sequence[Stage], analysis: Analysis) -> Climb:
+    rows = [(_stage_text(stage, place), directions_text(stage.directions)) for place, stage in enumerate(stages)]
+    kinds = [str(stage.kind) if isinstance(stage, GrandStage) else None for stage in stages]
+    short = sum(stage.directions.shape[1] for stage in stages) < analysis.target.rank
+    if short and any(doubt.startswith(f"{name}: ") for doubt in analysis.doubts):
+        rows.append(("undecided", "see the doubt"))
+        kinds.append("undecided")
+    elif short:
+        rows.append(("nothing more is found" if stages else "nothing is found", ""))
+        kinds.append(None)
+    return Climb(line, learner, tuple(rows), tuple(kinds))
+
+
+def _stage_text(stage: Stage, place: int) -> str:
+    """What opens the stage: its order, and for the grand staircase its kind and sample ratio."""
+    weak = f" (weak: relative size {stage.signal:.1e})" if stage.signal < _WEAK_SIGNAL else ""
+    if not isinstance(stage, GrandStage) or stage.kind is Kind.OPEN:
+        return f"order {stage.exponent}{weak}"
+    if stage.kind is Kind.EASY:
+        sign = "=" if place == 0 else ">="
+        return f"EASY above n/d {sign} {ratio_text(stage)}{weak}"
+    if stage.kind is Kind.HARD:
+        return f"HARD, order {stage.exponent}{weak}"
+    return f"TRIVIAL at any n/d{weak}"
+
+
+def exponents(analysis: Analysis, dim: int | None = None) -> tuple[Exponent, ...]:
+    """The exponents of the target with their meanings; with a dimension, the critical ratio as a number of samples."""
+    leap_meaning = "highest order met on the way"
+    if analysis.leap is not None and analysis.coordinate_leap not in (None, analysis.leap):
+        leap_meaning += f" ({analysis.coordinate_leap} in h1..h{analysis.target.rank})"
+    information, leap, generative = (
+        "?" if value is None else str(value)
+        for value in (analysis.information_exponent, analysis.leap, analysis.generative_exponent)
+    )
+    ratio, where = critical_ratio(analysis), "n/d where AMP starts"
+    if dim is not None and analysis.alpha_c:
+        where += f" (n = {float(ratio) * dim:.4g})"
+    same, newer = "the same for functions of the label", cite("damian2024", "troiani2024", "damian2025")
+    every = (
+        Exponent("information_exponent", "l", information, "lowest Hermite degree", cite("benarous2021")),
+        Exponent("leap", "L", leap, leap_meaning, cite("abbe2023")),
+        Exponent("generative_exponent", "k*", generative, same, newer),
+        Exponent("alpha_c", "alpha_c", ratio, where, cite("troiani2024", "defilippis2025")),
+    )
+    return every[:-1] if analysis.verdict is Verdict.OPEN else every
+
+
+def critical_ratio(analysis: Analysis) -> str:
+    """alpha_c as text: 0, a number, "none" if the first stage is hard, "?" if it is undecided."""
+    if not analysis.grand_staircase:
+        return "?"
+    first = analysis.grand_staircase[0]
+    return {Kind.TRIVIAL: "0", Kind.HARD: "none", Kind.OPEN: "?"}.get(first.kind) or ratio_text(first)
+
+
+_GROUPS = {
+    "To find every direction": ("amp", "batch_reuse", "one_pass_sgd", "normalised_flow", "one_gradient_step"),
+    "To find the directions of the lowest degree": ("one_giant_step",),
+    "To fit the target without finding directions": ("random_features_99", "random_features", "kernels_linear"),
+    "Lower bounds: no method of the kind does with less": ("sq_bound", "csq_bound", "kernels_bound"),
+}
+# Names without what the heading of their group already says.
+_SHORT_NAMES = {
+    "batch_reuse": "batch reuse, extragradient",
+    "csq_bound": "correlational queries",
+    "sq_bound": "statistical queries, low degree",
+    "random_features_99": "kernels, random features, to 99%",
+    "random_features": "kernels, random features, exactly",
+    "kernels_linear": "kernels, random features, exactly",
+    "kernels_bound": "kernels, rotation-invariant",
+}
+
+
+def costs(sample_cost: Mapping[str, SampleCost], dim: int | None = None) -> dict[str, tuple[Cost, ...]]:
+    """Heading -> the algorithms whose numbers of samples buy the same thing. A cost that an undecided exponent leaves
+    open has no status."""
+    groups = {
+        heading: tuple(_cost(sample_cost[name], dim) for name in names if name in sample_cost)
+        for heading, names in _GROUPS.items()
+    }
+    return {heading: members for heading, members in groups.items() if members}
+
+
+def _cost(cost: SampleCost, dim: int | None) -> Cost:
+    return Cost(
+        line=cost.name,
+        name=_SHORT_NAMES.get(cost.name, cost.label),
+        samples=cost.text,
+        at_dim="" if dim is None else samples_text(cost, dim),
+        status=str(cost.status) if cost.known else "-",
+        bound=cost.known and cost.name.endswith("bound"),
+        meaning=cost.meaning,
+        papers=cost.papers,
+    )
+
+
+def log10_samples(cost: SampleCost, dim: int) -> float | None:
+    """log10 of d^exponent (log d)^logs, without the unknown constant; None where there is no such number."""
+    if cost.exponent is None or cost.loose:
+        return None
+    return cost.exponent * log10(dim) + cost.logs * log10(log(dim))
+
+
+def samples_text(cost: SampleCost, dim: int) -> str:
+    """The power of d as a number with one or two digits, such as 6.9e3; "-" where there is none."""
+    size = log10_samples(cost, dim)
+    if size is None:
+        return "-"
+    decade = floor(size + 1e-9)
+    digits = f"{10 ** (size - decade):.2g}"
+    if digits == "10":
+        digits, decade = "1", decade + 1
+    return ("> " if cost.beyond else "") + f"{digits}e{decade}"
+
+
+def setting(target: Target) -> str:
+    """Directions, noise and inputs of a target, as they stand beside it in brackets."""
+    directions = "1 direction" if target.rank == 1 else f"{target.rank} directions"
+    noise = f"label noise of variance {target.noise:g}" if target.noise else ""
+    return ", ".join(part for part in (directions, noise, inputs_text(target.inputs)) if part)
+
+
+def inputs_text(inputs: Inputs) -> str:
+    """The law of the inputs in a few words; nothing for isotropic ones."""
+    if isinstance(inputs, Spiked):
+        overlaps = ", ".join(f"{m:g}" for m in inputs.overlaps)
+        return f"inputs with a spike: theta = {inputs.strength:g}, overlap {overlaps}"
+    if not isinstance(inputs, SpikeLaw):
+        return "" if isinstance(inputs, Isotropic) else f"inputs {inputs!r}"
+    strength = _power(inputs.strength_scale, inputs.strength_exponent)
+    overlaps = ", ".join(_power(inputs.overlap_scale, -g1) for g1 in inputs.overlap_exponents)
+    return f"inputs with a spike: theta = {strength}, overlap {overlaps}"
+
+
+def _power(scale: float, exponent: float) -> str:
+    factor = "" if scale == 1 else f"{scale:g} "
+    return f"{factor}d^{exponent:g}" if exponent else f"{scale:g}"
+
+
+def papers_of(analysis: Analysis) -> tuple[Citation, ...]:
+    """Every paper that a statement of the explanation rests on, oldest first."""
+    from_costs = [paper for cost in analysis.sample_cost.values() for paper in cost.papers]
+    from_exponents = [paper for exponent in exponents(analysis) for paper in exponent.papers]
+    return tuple(sorted({*from_costs, *from_exponents}, key=lambda paper: (paper.year, paper.authors)))
+
+
+def demonstration_sentences(demonstration: Demonstration | None) -> list[str]:
+    """What was run, what became of each overlap, the verdict; or why nothing was run. Nothing if it was not asked."""
+    if demonstration is None:
+        return []
+    recipe, run = demonstration.recipe, demonstration.run
+    if recipe is None or run is None:
+        return [f"There is none: {demonstration.reason}."]
+    reason = run.comparison.reason
+    verdict = f"Theory and simulation: {run.comparison.verdict}. {reason[:1].upper()}{reason[1:]}"
+    return [f"{recipe.story} d = {recipe.dim:,}, {run.simulation.sizes['seed']} seeds.", *_overlaps(run), verdict]
+
+
+def _overlaps(run: ComparedRun) -> Iterator[str]:
+    """From where to where each overlap went, as predicted and as measured."""
+    overlap = run.comparison.quantities["overlap"]
+    for curve in visible_curves(overlap.theory):
+        begin, predicted = (float(overlap.theory.isel({"time": time, **curve.place})) for time in (0, -1))
+        end = {"time": -1, **curve.place}
+        measured, error = (float(part.isel(end)) for part in (overlap.simulation, overlap.error))
+        change = f"{begin:.3f} at first, then {predicted:.3f} predicted, {measured:.3f} +- {error:.3f} measured"
+        yield f"overlap {curve.label}: {change}"
