@@ -14,7 +14,7 @@ from featlab.cli.app import app
 from featlab.cli.compare import CODES, COMPARE_EPILOG
 from featlab.comparison import predict_and_simulate
 from featlab.learners import ReusedBatch, TwoLayer
-from featlab.theory import door as theory_door
+from featlab.theory import prediction as theory_door
 from featlab.theory.question import Prediction, Question, Start
 from featlab.theory.reuse.predictor import predict_reuse
 
@@ -109,7 +109,7 @@ def test_misuse_exits_with_2_on_stderr(arguments: list[str], words: str) -> None
 
 
 def test_what_no_theory_predicts_is_refused_before_it_is_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(theory_door._PREDICTORS, "ReusedBatch")
+    monkeypatch.delitem(theory_door._OWN, "ReusedBatch")
     for arguments in (FIXED, SMALL):
         result = run(*arguments)
         assert result.exit_code == 2

@@ -193,7 +193,7 @@ def test_refusals_say_what_to_ask_instead() -> None:
         predict("h1", LEARNER, dim=10, times=[1], student=TwoLayer(second_layer="gaussian"))
     with pytest.raises(NoPrediction, match="'uniform' are drawn at random"):
         predict("h1", LEARNER, dim=10, times=[1], student=TwoLayer(biases="uniform"))
-    with pytest.raises(NoPrediction, match="isotropic"):
+    with pytest.raises(NoPrediction, match="Isotropic"):
         predict(featlab.target("h1", inputs=featlab.Spiked(2.0, 1.0)), LEARNER, dim=10, times=[1])
     with pytest.raises(InvalidParameter, match="dim: got 1"):
         predict("h1*h2", LEARNER, dim=1, times=[1])
