@@ -15,7 +15,7 @@ import numpy as np
 
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.polar import polar_rule
-from featlab.gaussian.quadrature import Rule, gauss_pieces, nested_rule, static_breaks
+from featlab.gaussian.quadrature import Rule, gauss_pieces, nested_rule, product_rule, static_breaks
 from featlab.targets import Target
 
 # Points of a fine rule by the dimension of the link's fields; each refinement multiplies it.
@@ -115,11 +115,9 @@ def known_rule(target: Target, known: Floats, nodes: int) -> Rule:
     A column that coincides with an axis is cut at that axis's kinks, every column at 0.
     """
     dimension = target.rank + target.hidden
-    points, weights = np.zeros((1, 0)), np.ones(1)
+    axes = []
     for column in known.T:
         axis = int(np.argmax(np.abs(column)))
         aligned = abs(column[axis]) > 1 - 1e-9
-        x, w = gauss_pieces([0.0, *(static_breaks(target.kinks, axis, dimension) if aligned else [])], nodes)
-        points = np.column_stack([np.repeat(points, x.size, axis=0), np.tile(x, len(points))])
-        weights = np.outer(weights, w).ravel()
-    return Rule(points, weights)
+        axes.append(gauss_pieces([0.0, *(static_breaks(target.kinks, axis, dimension) if aligned else [])], nodes))
+    return product_rule(axes)

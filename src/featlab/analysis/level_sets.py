@@ -31,10 +31,10 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from featlab.analysis.label_law import LabelLaw, label_law
-from featlab.analysis.pieces import REACH, Pieces, invert, monotone_pieces, moved
+from featlab.analysis.pieces import REACH, Pieces, invert, monotone_pieces
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats, Integers
-from featlab.gaussian.quadrature import gaussian_density, panels, static_breaks
+from featlab.gaussian.quadrature import gaussian_density, panels, product_rule, static_breaks, with_coordinate
 from featlab.targets import Target
 
 # By the number of coordinates across a line: the smallest standard deviation of V that the panels resolve by default,
@@ -129,7 +129,9 @@ class LevelSets:
         points = generator.standard_normal((2000, self._dimension))
         labels = self.target.link(points)
         fresh = generator.standard_normal(len(points))
-        changes = [np.mean(self.target.link(moved(points, axis, fresh)) != labels) for axis in range(self._dimension)]
+        changes = [
+            np.mean(self.target.link(with_coordinate(points, axis, fresh)) != labels) for axis in range(self._dimension)
+        ]
         return int(np.argmax(changes))
 
     @cached_property
@@ -179,7 +181,7 @@ def roots(target: Target, lines: Lines, piece: Integers, labels: Floats) -> tupl
     axis, pieces = lines.axis, lines.pieces
     on = lines.points[pieces.line[piece]]
     place = invert(target, on, axis, pieces, piece, labels)
-    points = moved(on, axis, place)
+    points = with_coordinate(on, axis, place)
     room = 0.5 * np.minimum(place - pieces.low[piece], pieces.high[piece] - place)
     log_weight = np.log(lines.weights[pieces.line[piece]]) + _log_share(
         target, points, axis, np.clip(room, 1e-12, _STEP)
@@ -194,7 +196,9 @@ def _log_share(target: Target, points: Floats, axis: int, room: Floats) -> Float
     slopes = np.empty((points.shape[1], len(points)))
     for other in range(points.shape[1]):
         step = room if other == axis else np.full(len(points), _STEP)
-        ahead, behind = (target.link(moved(points, other, points[:, other] + sign * step)) for sign in (1, -1))
+        ahead, behind = (
+            target.link(with_coordinate(points, other, points[:, other] + sign * step)) for sign in (1, -1)
+        )
         slopes[other] = np.abs(ahead - behind) / (2 * step)
     steepest = np.maximum(slopes.max(axis=0), 1e-300)
     relative = slopes / steepest
@@ -269,13 +273,10 @@ def log_interval(low: Floats, high: Floats) -> Floats:
 def _nodes(target: Target, axis: int | None, resolution: float) -> tuple[Floats, Floats]:
     """Nodes (L, D) and weights of the coordinates other than `axis`, which is set to zero."""
     dimension = target.rank + target.hidden
-    points, weights = np.zeros((1, 0)), np.ones(1)
-    for column in range(dimension):
-        x, w = (np.zeros(1), np.ones(1)) if column == axis else _panels(target, column, resolution)
-        points = np.column_stack([np.repeat(points, x.size, axis=0), np.tile(x, len(points))])
-        weights = np.outer(weights, w).ravel()
-    kept = np.linalg.norm(points, axis=1) < REACH  # corners of the box hold no mass
-    return points[kept], weights[kept]
+    nowhere = (np.zeros(1), np.ones(1))
+    rule = product_rule(nowhere if i == axis else _panels(target, i, resolution) for i in range(dimension))
+    kept = np.linalg.norm(rule.points, axis=1) < REACH  # corners of the box hold no mass
+    return rule.points[kept], rule.weights[kept]
 
 
 def _panels(target: Target, axis: int, resolution: float) -> tuple[Floats, Floats]:

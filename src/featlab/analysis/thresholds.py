@@ -18,7 +18,7 @@ import numpy as np
 
 from featlab.analysis.conditional import LabelTable, label_tables
 from featlab.analysis.grids import known_rule
-from featlab.analysis.rays import Cells, cut_into_cells
+from featlab.analysis.rays import RayCells, cells_of_rays
 from featlab.analysis.subspaces import complement
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.polar import Function, direction_rule, is_cone
@@ -107,7 +107,7 @@ def _operator_of(table: LabelTable) -> Floats:
 
 def _cells_at(
     target: Target, known: Floats, unknown: Floats, point: Floats, nodes: int, steps: int
-) -> tuple[Cells, Floats]:
+) -> tuple[RayCells, Floats]:
     """Cells of the rays of z (and of the noise inside the link) at fixed known coordinates, and the directions."""
     dimension = unknown.shape[1] + target.hidden
 
@@ -124,7 +124,7 @@ def _cells_at(
     cones = [surface for _, surface in surfaces if is_cone(surface, dimension)]
     jumps = [surface for kind, surface in surfaces if kind != "corner" and surface not in cones]
     directions, weights = direction_rule(dimension, nodes, [*cones, _level_of_the_origin(link, dimension)])
-    return cut_into_cells(link, jumps, directions, weights, steps), directions
+    return cells_of_rays(link, jumps, directions, weights, steps), directions
 
 
 def _level_of_the_origin(link: Function, dimension: int) -> Function:

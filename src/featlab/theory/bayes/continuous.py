@@ -17,13 +17,14 @@ from scipy.special import ndtri
 
 from featlab.analysis.level_sets import Fibres, together
 from featlab.gaussian.hermite import Floats
-from featlab.gaussian.quadrature import gauss_pieces
+from featlab.gaussian.matrices import symmetric_root
+from featlab.gaussian.quadrature import gauss_pieces, product_rule
 from featlab.gaussian.sobol import sobol_uniforms
 from featlab.targets import Target
 from featlab.theory.bayes.channel import Told
 from featlab.theory.bayes.neighbourhood import Grading, level_set_around, noise_inside
 from featlab.theory.bayes.posterior import scores
-from featlab.theory.bayes.rules import View, extend, lines_through
+from featlab.theory.bayes.rules import Frame, View
 from featlab.theory.bayes.symmetry import Fold, fold, invariances
 
 # Ranges of the smallest deviation of V, each with its own nodes; in all but the first only a window around z matters.
@@ -63,9 +64,8 @@ class Sample:
             return ndtri(self.uniform), np.full(self.uniform.shape[1], 1 / self.uniform.shape[1])
         # Far branches of the level set compete at a middling V; at a small one only the nearest is seen, almost flat.
         steep = bool(np.any((np.diag(overlap) > _MUCH_OVERLAP) & (1 - np.diag(overlap) >= _FINEST[0] ** 2)))
-        t, w = gauss_pieces((), _INNER_NODES if steep else _FEW_INNER_NODES)
-        nodes = np.stack([axis.ravel() for axis in np.meshgrid(*[t] * rank, indexing="ij")], axis=1)
-        return nodes[None], np.prod(np.meshgrid(*[w] * rank, indexing="ij"), axis=0).ravel()
+        rule = product_rule([gauss_pieces((), _INNER_NODES if steep else _FEW_INNER_NODES)] * rank)
+        return rule.points[None], rule.weights
 
 
 class Continuous:
@@ -101,8 +101,7 @@ class Continuous:
         group = fold(self.target, overlap)
         sample = self._sample(_ranges(covariance), group)
         z = sample.points[:, :rank]
-        values, vectors = np.linalg.eigh(overlap)
-        root = _from(vectors, np.sqrt(np.clip(values * (1 - values), 0, None)))
+        root = symmetric_root(overlap - overlap @ overlap)
         inner, inner_weights = sample.inner(overlap)
         information, entropy = np.zeros((rank, rank)), 0.0
         size = inner.shape[1] * sample.fibres.base.shape[1]
@@ -160,13 +159,12 @@ def _mirrors(target: Target, ranges: Ranges) -> Fold:
 def _panels(target: Target, ranges: Ranges, group: Fold) -> Sample:
     """Nodes on panels: one or two fields."""
     view = View(target, level=True)
-    centre = np.zeros((1, view.dimension))
-    lines = lines_through(centre)
+    frame = Frame(view, np.zeros((1, view.dimension)), np.eye(view.dimension))
+    lines = frame.nothing
     for axis, size in enumerate(ranges[1] + (_FINEST[0],) * target.hidden):
         margins = (0.25 * size, 1.5 * size) if size == _FINEST[0] else (size, 4 * size)
         # Not the same nodes on both axes: on a diagonal, h1^2 - h2^2 has the one label that never occurs.
-        nodes = _OUTER_NODES + axis % 2
-        lines = extend(lines, view, centre, np.eye(view.dimension), nodes, 20, margins, _PANELS)
+        lines = frame.extend(lines, _OUTER_NODES + axis % 2, 20, margins, _PANELS)
         if axis in group.halved:
             lines = lines.chosen(lines.t[:, axis] > 0, 2.0)
     lines = lines.chosen(lines.weights > 1e-11, 1.0)

@@ -13,7 +13,7 @@ import numpy as np
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.matrices import triangular_root
 from featlab.targets import Target
-from featlab.theory.bayes.rules import COARSE_PANELS, FINE_PANELS, View, extend, lines_through
+from featlab.theory.bayes.rules import COARSE_PANELS, FINE_PANELS, Frame, View
 from featlab.theory.bayes.symmetry import Fold, fold
 
 # Cuts at these multiples of the deviation of z given omega around each kink, and nodes on each panel, by rank.
@@ -49,15 +49,15 @@ def known_fields(target: Target, overlap: Floats, *, smooth: bool = True) -> Kno
     group = fold(target, overlap)
     factor = np.zeros((view.dimension, view.dimension))
     factor[:rank, :rank] = triangular_root(overlap, scale=1.0)
-    centre = np.zeros((1, view.dimension))
-    lines = lines_through(centre)
+    frame = Frame(view, np.zeros((1, view.dimension)), factor)
+    lines = frame.nothing
     live = max(1, int(np.count_nonzero(np.diag(factor))))
     for axis in range(rank):
         margins: tuple[float, ...] | None = None if smooth else ()
         if factor[axis, axis] ** 2 > _SMOOTH_BELOW:
             deviation = np.sqrt(max(1 - overlap[axis, axis], 1e-12)) / factor[axis, axis]
             margins = tuple(margin * deviation for margin in _MARGINS[live] if margin * deviation < 3)
-        lines = extend(lines, view, centre, factor, _PANEL_NODES[live], _SMOOTH_NODES[live], margins, _PANELS[live])
+        lines = frame.extend(lines, _PANEL_NODES[live], _SMOOTH_NODES[live], margins, _PANELS[live])
         if axis in group.halved and factor[axis, axis] > 0:
             lines = lines.chosen(lines.t[:, axis] > 0, 2.0)
     omega = lines.t @ factor[:rank, :rank].T
