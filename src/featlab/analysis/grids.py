@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.polar import polar_rule
@@ -121,3 +122,8 @@ def known_rule(target: Target, known: Floats, nodes: int) -> Rule:
         aligned = abs(column[axis]) > 1 - 1e-9
         axes.append(gauss_pieces([0.0, *(static_breaks(target.kinks, axis, dimension) if aligned else [])], nodes))
     return product_rule(axes)
+
+
+def slice_at(target: Target, known: Floats, unknown: Floats, point: Floats) -> tuple[Floats, Floats]:
+    """At the known coordinates x = point, fields = offset + matrix (z, noise inside the link): offset and matrix."""
+    return np.append(known @ point, np.zeros(target.hidden)), block_diag(unknown, np.eye(target.hidden))

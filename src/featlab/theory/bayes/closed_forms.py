@@ -13,7 +13,7 @@ from featlab.gaussian.quadrature import gaussian_panels
 from featlab.targets import Target
 from featlab.targets.patterns import polynomial_and_parity
 from featlab.theory.bayes.channel import Channel, Told
-from featlab.theory.bayes.rules import evenly_spaced
+from featlab.theory.bayes.rules import omega_given
 
 _MEAN_LOG_NORMAL = -0.5 * (np.euler_gamma + np.log(2))  # E[log |z|], z ~ N(0, 1)
 
@@ -49,17 +49,18 @@ class PhaseRetrieval:
     shift: float = 0.0
 
     @cached_property
-    def _rule(self) -> tuple[Floats, Floats, Floats, Floats]:
+    def _rule(self) -> tuple[Floats, Floats]:
         edges = np.concatenate([[0.0], 2.0 ** np.arange(-13, 2), [4.0, 7.0]])
         z, weights = gaussian_panels(edges, 8)
-        return z[:, None], 2 * weights, *evenly_spaced(51)
+        return z, 2 * weights
 
     def at(self, overlap: Floats) -> Told:
         """F and H at q (given as a 1 x 1 matrix)."""
         q = float(np.asarray(overlap).reshape(()))
         v = 1 - q
-        z, weights, tau, inner = self._rule
-        omega = q * z + np.sqrt(q * v) * tau
+        z, weights = self._rule
+        omega, inner = omega_given(z, q)
+        z = z[:, None]
         size = np.abs(omega) * z / v
         small = np.exp(-2 * size)
         gradient = (z * np.copysign((1 - small) / (1 + small), omega) - omega) / v

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from featlab.analysis.level_sets import Fibres, together
+from featlab.analysis.level_sets import Fibres, log_partition, together
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.matrices import symmetric_root
 from featlab.gaussian.quadrature import gauss_pieces, product_rule
@@ -23,7 +23,6 @@ from featlab.gaussian.sobol import sobol_uniforms
 from featlab.targets import Target
 from featlab.theory.bayes.channel import Told
 from featlab.theory.bayes.neighbourhood import Grading, level_set_around, noise_inside
-from featlab.theory.bayes.posterior import scores
 from featlab.theory.bayes.rules import Frame, View
 from featlab.theory.bayes.symmetry import Fold, fold, invariances
 
@@ -108,7 +107,7 @@ class Continuous:
         for rows in np.array_split(np.arange(len(z)), max(1, len(z) * size // _CHUNK)):
             steps = inner[rows] if len(inner) > 1 else inner
             omega = (z[rows] @ overlap)[:, None, :] + steps @ root
-            log_z, gradient = scores(sample.fibres.rows(rows), omega, covariance)
+            log_z, gradient = _scores(sample.fibres.rows(rows), omega, covariance)
             weight = sample.weights[rows][:, None] * inner_weights
             information += np.einsum("nt,nti,ntj->ij", weight, gradient, gradient, optimize=True)
             entropy += float(np.sum(weight * log_z))
@@ -183,3 +182,36 @@ def _sobol(target: Target, ranges: Ranges, count: int) -> Sample:
     rows = np.array_split(points, max(1, count // _ROWS_OF_THREE))
     fibres = together([level_set_around(target, some, grading, mirrors) for some in rows])
     return Sample(points, np.full(count, 1 / count), fibres, shifted)
+
+
+def _scores(fibres: Fibres, omega: Floats, covariance: Floats) -> tuple[Floats, Floats]:
+    """log Z (n, T) and g_out (n, T, r) for omega (n, T, r), row i with the label of row i of the fibres.
+
+    Statement: Z = sum_k w_k N(z_k; omega, V) is a softmax in omega, with exponents z_k^T V^{-1} omega and constants,
+    and g_out = V^{-1} (sum_k p_k z_k - omega) with the softmax's probabilities p.
+    """
+    simple = np.all(fibres.is_point, axis=1)
+    log_z, gradient = np.empty(omega.shape[:2]), np.empty(omega.shape)
+    log_z[simple], gradient[simple] = _softmax(fibres.rows(simple), omega[simple], covariance)
+    rest = fibres.rows(~simple)
+    for place in range(omega.shape[1] if len(rest.base) else 0):
+        at = omega[~simple, place]
+        log_z[~simple, place], gradient[~simple, place] = log_partition(rest, at, covariance)
+    return log_z, gradient
+
+
+def _softmax(fibres: Fibres, omega: Floats, covariance: Floats) -> tuple[Floats, Floats]:
+    precision = np.linalg.inv(covariance)
+    rank = len(covariance)
+    tilted = fibres.base @ precision
+    constant = fibres.log_weights - 0.5 * np.sum(tilted * fibres.base, axis=2)
+    logits = omega @ np.swapaxes(tilted, 1, 2)
+    logits += constant[:, None, :]
+    top = logits.max(axis=2, keepdims=True)
+    logits -= top
+    np.exp(logits, out=logits)
+    total = logits.sum(axis=2, keepdims=True)
+    mean = (logits @ fibres.base) / total
+    log_normal = 0.5 * np.linalg.slogdet(precision)[1] - 0.5 * rank * np.log(2 * np.pi)
+    log_z = (top + np.log(total))[..., 0] + log_normal - 0.5 * np.sum((omega @ precision) * omega, axis=2)
+    return log_z, (mean - omega) @ precision

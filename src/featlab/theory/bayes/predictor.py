@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from featlab.gaussian.hermite import Floats
+from featlab.gaussian.matrices import of_eigenvalues
 from featlab.learners.amp import BayesAmp
 from featlab.theory.bayes.errors import bayes_errors
 from featlab.theory.bayes.state_evolution import channel_of, update
@@ -69,5 +70,4 @@ def _known(start: Start, rank: int) -> Floats:
     matrix = start.overlap.T @ np.linalg.pinv(start.gram) @ start.overlap
     if matrix.shape != (rank, rank) or not np.all(np.isfinite(matrix)):
         raise NoPrediction(f"a start with overlaps of shape {start.overlap.shape}: Bayes-AMP has {rank} rows")
-    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
-    return (vectors * np.clip(values, 0.0, 1 - 1e-6)) @ vectors.T
+    return of_eigenvalues(lambda q: np.clip(q, 0.0, 1 - 1e-6), 0.5 * (matrix + matrix.T))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from featlab.gaussian.quadrature import (
     ZeroSet,
     crossings_on_lines,
     gauss_pieces,
+    gaussian_density,
     gaussian_lines,
     moved_surfaces,
     static_breaks,
@@ -203,12 +204,14 @@ def average(of: Target, function: Callable[[Floats], Floats]) -> float:
     return float(lines.weights @ function(lines.t) / np.sum(lines.weights))
 
 
-@lru_cache(maxsize=64)
-def evenly_spaced(nodes: int) -> tuple[Floats, Floats]:
-    """Equally spaced nodes for N(0, 1): the error is exp(-2 pi a / step) for a function with poles at distance a.
+def omega_given(z: Floats, q: float) -> tuple[Floats, Floats]:
+    """Nodes omega (Z, T) given the true field z (Z,), omega | z ~ N(q z, q (1 - q)), and their weights (T,).
 
-    A Gauss-Hermite rule with as many nodes is coarser in the middle, where a softmax turns.
+    Equally spaced: the error is exp(-2 pi a / step) for a function with poles at distance a, while a Gauss-Hermite rule
+    with as many nodes is coarser in the middle, where a softmax turns.
     """
-    x: Floats = np.linspace(-7.5, 7.5, nodes)
-    w: Floats = np.exp(-0.5 * x * x)
-    return x, w / w.sum()
+    if q == 0:
+        return np.zeros((z.size, 1)), np.ones(1)
+    tau = np.linspace(-7.5, 7.5, 51)
+    weights = gaussian_density(tau)
+    return q * z[:, None] + np.sqrt(q * (1 - q)) * tau, weights / weights.sum()

@@ -25,10 +25,9 @@ from featlab.targets import Target
 from featlab.targets.patterns import PolynomialAndParity
 from featlab.theory.bayes.channel import Channel, Told
 from featlab.theory.bayes.closed_forms import parity_axis
-from featlab.theory.bayes.rules import evenly_spaced
+from featlab.theory.bayes.rules import omega_given
 
 _NODES = 24
-_INNER = 51
 _GRADES = 0.5 ** np.arange(1, 14)
 _REACH = 7.0
 _REAL = 1e-7  # of a root x of a polynomial: imaginary parts below this times 1 + |x| are rounding
@@ -100,8 +99,7 @@ class Staircase:
         """E[g_1^2 | E], (1 - E^2) E[(d log Z / dE)^2 | E] and E[log Z | E] for every E."""
         v = 1 - q
         z, weights = self._outer
-        tau, inner = evenly_spaced(_INNER) if q > 0 else (np.zeros(1), np.ones(1))
-        omega = q * z[:, None] + np.sqrt(q * v) * tau
+        omega, inner = omega_given(z, q)
         first, about, entropy = np.zeros(ends.size), np.zeros(ends.size), np.zeros(ends.size)
         for sign in (1.0, -1.0):  # the true sign(z1 z2 z3), of probability (1 + sign sign(z1) E) / 2
             roots, signs, log_slopes = self._branches[sign]

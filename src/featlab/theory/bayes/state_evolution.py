@@ -18,6 +18,7 @@ import numpy as np
 
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
+from featlab.gaussian.matrices import of_eigenvalues
 from featlab.targets import Target, target
 from featlab.theory.bayes.channel import Channel, channel
 from featlab.theory.bayes.climb import climb, to_log_odds, to_overlap
@@ -60,17 +61,16 @@ def family_of(of: Target, generic: bool = False) -> Family:
 
 def update(told: Channel, alpha: float, overlap: Floats) -> Floats:
     """One iteration: Q <- Qhat (I + Qhat)^{-1}, Qhat = alpha F(Q)."""
-    values, vectors = np.linalg.eigh(alpha * told.at(_not_quite(overlap)).information)
-    values = np.clip(values, 0.0, None)
-    return (vectors * (values / (1 + values))) @ vectors.T
+    gain = alpha * told.at(_not_quite(overlap)).information
+    return of_eigenvalues(lambda values: np.maximum(values, 0.0) / (1 + np.maximum(values, 0.0)), gain)
 
 
 def _not_quite(overlap: Floats) -> Floats:
     """The overlap with its eigenvalues kept from 0 to a little below 1."""
-    values, vectors = np.linalg.eigh(overlap)
+    values = np.linalg.eigvalsh(overlap)
     if values[0] >= 0 and values[-1] <= _ALMOST_PERFECT:
         return overlap
-    return (vectors * np.clip(values, 0.0, _ALMOST_PERFECT)) @ vectors.T
+    return of_eigenvalues(lambda q: np.clip(q, 0.0, _ALMOST_PERFECT), overlap)
 
 
 def start_matrix(start: str | Floats, rank: int) -> Floats:
@@ -183,9 +183,8 @@ def overlap_curve(
 
 def _next_start(overlap: Floats, start: str) -> Floats:
     """The solution at one alpha as a start for the next: still a little informed everywhere, or not quite perfect."""
-    values, vectors = np.linalg.eigh(overlap)
-    values = np.minimum(values, 1 - 1e-6) if start == "informed" else np.clip(values, SLIGHT, 1 - 1e-6)
-    return (vectors * values) @ vectors.T
+    least = -np.inf if start == "informed" else SLIGHT
+    return of_eigenvalues(lambda q: np.clip(q, least, 1 - 1e-6), overlap)
 
 
 def _family_curve(family: Family, alphas: Floats, start: str) -> Curve:
