@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from featlab.analysis.bins import NOISE_REACH, Sharing, convolved
+from featlab.analysis.cells import NOISE_REACH, Sharing, convolved
 from featlab.analysis.rays import RayCells
 from featlab.gaussian.hermite import Floats
 

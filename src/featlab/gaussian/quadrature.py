@@ -308,10 +308,16 @@ def crossings_on_lines(
 
 def pad_by_line(line: Integers, position: Floats, lines: int, fill: float) -> Floats:
     """Ragged positions as a (lines, most) array, short rows filled up."""
-    order = np.argsort(line, kind="stable")
-    line, position = line[order], position[order]
-    counts = np.bincount(line, minlength=lines)
-    padded = np.full((lines, int(counts.max(initial=0))), fill)
-    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    padded[line, np.arange(line.size) - starts[line]] = position
+    place = places_in_rows(line, lines)
+    padded = np.full((lines, int(place.max(initial=-1)) + 1), fill)
+    padded[line, place] = position
     return padded
+
+
+def places_in_rows(row: Integers, rows: int) -> Integers:
+    """For entries that belong to these rows, the how-manieth of its row each is, from 0 on."""
+    order = np.argsort(row, kind="stable")
+    starts = np.cumsum(np.bincount(row, minlength=rows))
+    place = np.empty(row.size, dtype=np.intp)
+    place[order] = np.arange(row.size) - np.append(0, starts)[row[order]]
+    return place

@@ -12,6 +12,7 @@ which are tied by dH = 1/2 Tr(F dQ). Neither depends on the number of samples.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 from featlab.errors import InvalidParameter
@@ -21,7 +22,7 @@ from featlab.targets.patterns import Wrapped, wrapped
 
 
 @dataclass(frozen=True)
-class Told:
+class ChannelAverages:
     """F(Q), (r, r), and H(Q)."""
 
     information: Floats
@@ -31,12 +32,12 @@ class Told:
 class Channel(Protocol):
     """A target's channel, by quadrature or in closed form."""
 
-    def at(self, overlap: Floats) -> Told:
+    def at(self, overlap: Floats) -> ChannelAverages:
         """F and H at the overlap matrix Q, 0 <= Q < I."""
         ...
 
 
-def channel(target: Target, *, generic: bool = False) -> Channel:
+def build_channel(target: Target, *, generic: bool = False) -> Channel:
     """The channel of a target: a closed form where one is known, unless the generic path is asked for.
 
     An increasing function of a link tells what the link tells: F is that of the link, H = H_link - E[log |slope|].
@@ -45,9 +46,15 @@ def channel(target: Target, *, generic: bool = False) -> Channel:
 
     outer = wrapped(target)
     if outer is not None:
-        return Relabelled(channel(outer.inner, generic=generic), mean_log_slope(outer))
+        return Relabelled(build_channel(outer.inner, generic=generic), mean_log_slope(outer))
     found = None if generic else closed_form(target)
     return found or generic_channel(target)
+
+
+@lru_cache(maxsize=32)
+def channel_of(of: Target, generic: bool = False) -> Channel:
+    """The same, kept: a target's geometry is found once."""
+    return build_channel(of, generic=generic)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,10 +64,10 @@ class Relabelled:
     inner: Channel
     log_slope: float
 
-    def at(self, overlap: Floats) -> Told:
+    def at(self, overlap: Floats) -> ChannelAverages:
         """F and H at Q."""
-        told = self.inner.at(overlap)
-        return Told(told.information, told.entropy - self.log_slope)
+        inner = self.inner.at(overlap)
+        return ChannelAverages(inner.information, inner.entropy - self.log_slope)
 
 
 def mean_log_slope(outer: Wrapped) -> float:

@@ -46,30 +46,30 @@ def to_log_odds(overlap: Floats) -> Floats:
     return of_eigenvalues(lambda q: np.clip(logit(np.clip(q, 0, 1)), NOTHING, PERFECT), overlap)
 
 
-def residual(told: Channel, alpha: float, log_odds: Floats) -> Floats:
+def residual(channel: Channel, alpha: float, log_odds: Floats) -> Floats:
     """R(L) = log(alpha F(Q)) - L."""
 
     def not_quite(values: Floats) -> Floats:
         return np.where(values <= NOTHING, 0.0, np.minimum(expit(values), 1 - 1e-9))
 
-    gain = alpha * told.at(of_eigenvalues(not_quite, log_odds)).information
+    gain = alpha * channel.at(of_eigenvalues(not_quite, log_odds)).information
     least, most = np.exp(NOTHING), np.exp(PERFECT)
     return of_eigenvalues(lambda values: np.log(np.clip(values, least, most)), gain) - log_odds
 
 
-def climb(told: Channel, alpha: float, start: Floats, evaluations: int, tolerance: float) -> Climb:
+def climb(channel: Channel, alpha: float, start: Floats, evaluations: int, tolerance: float) -> Climb:
     """From L = start to rest: first with long leaps, again with short ones if those passed a fixed point."""
-    found = _run(told, alpha, start, evaluations, tolerance, _LEAPS[0])
-    if found.converged and _passed(told, alpha, found):
-        return _run(told, alpha, start, 4 * evaluations, tolerance, _LEAPS[1])
+    found = _run(channel, alpha, start, evaluations, tolerance, _LEAPS[0])
+    if found.converged and _passed(channel, alpha, found):
+        return _run(channel, alpha, start, 4 * evaluations, tolerance, _LEAPS[1])
     return found
 
 
-def _run(told: Channel, alpha: float, start: Floats, evaluations: int, tolerance: float, leap: float) -> Climb:
+def _run(channel: Channel, alpha: float, start: Floats, evaluations: int, tolerance: float, leap: float) -> Climb:
     here, visited = start, [start]
     step, before = np.zeros_like(start), np.zeros_like(start)
     for _ in range(evaluations):
-        rest = residual(told, alpha, here)
+        rest = residual(channel, alpha, here)
         if np.linalg.norm(rest) <= tolerance:
             return Climb(here, visited, True)
         step, before = _step(rest, step, before, leap), rest
@@ -94,13 +94,13 @@ def _step(rest: Floats, last: Floats, before: Floats, leap: float) -> Floats:
     return secant * min(1.0, max(leap, size) / length)
 
 
-def _passed(told: Channel, alpha: float, found: Climb) -> bool:
+def _passed(channel: Channel, alpha: float, found: Climb) -> bool:
     """Whether between the start and the end there is a place at which the iteration would go back."""
     whole = found.log_odds - found.visited[0]
     way = np.sign(np.trace(whole))
     for part in np.linspace(0, 1, _LOOKS + 2)[1:-1]:
         here = found.visited[0] + part * whole
-        rest = residual(told, alpha, here) * way
+        rest = residual(channel, alpha, here) * way
         along = np.sum(rest * whole * way)
         if along < 0:
             return True

@@ -21,7 +21,7 @@ from featlab.gaussian.matrices import symmetric_root
 from featlab.gaussian.quadrature import gauss_pieces, product_rule
 from featlab.gaussian.sobol import sobol_uniforms
 from featlab.targets import Target
-from featlab.theory.bayes.channel import Told
+from featlab.theory.bayes.channel import ChannelAverages
 from featlab.theory.bayes.neighbourhood import Grading, level_set_around, noise_inside
 from featlab.theory.bayes.rules import Frame, View
 from featlab.theory.bayes.symmetry import Fold, fold, invariances
@@ -79,21 +79,23 @@ class Continuous:
         self.sobol_points = sobol_points
         self._samples: dict[tuple[Ranges, tuple[int, ...]], Sample] = {}
 
-    def at(self, overlap: Floats) -> Told:
+    def at(self, overlap: Floats) -> ChannelAverages:
         """F and H at Q (r, r)."""
         values, vectors = np.linalg.eigh(np.eye(self.target.rank) - overlap)
         wide = np.maximum(values, _FINEST[-1] ** 2)
         if np.all(wide == values):
             return self._resolved(overlap)
-        told = self._resolved(np.eye(len(overlap)) - _from(vectors, wide))
+        found = self._resolved(np.eye(len(overlap)) - _from(vectors, wide))
         if self.target.hidden:
-            return told
+            return found
         # dH = 1/2 Tr(F dQ) with V^{1/2} F V^{1/2} frozen.
-        shares = wide * np.einsum("ia,ij,ja->a", vectors, told.information, vectors)
+        shares = wide * np.einsum("ia,ij,ja->a", vectors, found.information, vectors)
         scale = _from(vectors, np.sqrt(wide / values))
-        return Told(scale @ told.information @ scale, told.entropy + 0.5 * float(shares @ np.log(wide / values)))
+        return ChannelAverages(
+            scale @ found.information @ scale, found.entropy + 0.5 * float(shares @ np.log(wide / values))
+        )
 
-    def _resolved(self, overlap: Floats) -> Told:
+    def _resolved(self, overlap: Floats) -> ChannelAverages:
         """F and H where no deviation of V is below the finest range."""
         rank = self.target.rank
         covariance = np.eye(rank) - overlap
@@ -111,7 +113,7 @@ class Continuous:
             weight = sample.weights[rows][:, None] * inner_weights
             information += np.einsum("nt,nti,ntj->ij", weight, gradient, gradient, optimize=True)
             entropy += float(np.sum(weight * log_z))
-        return Told(group.average(information), entropy)
+        return ChannelAverages(group.average(information), entropy)
 
     def _sample(self, ranges: Ranges, group: Fold) -> Sample:
         key = (ranges, group.halved)

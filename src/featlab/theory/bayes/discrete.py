@@ -13,9 +13,8 @@ from featlab.analysis.label_law import label_law
 from featlab.gaussian.hermite import Floats, Integers
 from featlab.gaussian.quadrature import gaussian_density
 from featlab.targets import Target
-from featlab.theory.bayes.channel import Told
-from featlab.theory.bayes.outer import known_fields
-from featlab.theory.bayes.rules import COARSE_PANELS, FINE_PANELS, REACH, Frame, Lines, View, frame_given
+from featlab.theory.bayes.channel import ChannelAverages
+from featlab.theory.bayes.rules import COARSE_PANELS, FINE_PANELS, REACH, Frame, Lines, View, frame_given, known_fields
 
 # Nodes on each panel and of smooth axes, by the number of axes that are not last; three directions, whose average over
 # omega is long, have to do with fewer.
@@ -35,7 +34,7 @@ class Discrete:
         self.slanted = any(len(kink.variables) > 1 for kink in target.kinks)
         self.view = View(target, origin=self.slanted)
 
-    def at(self, overlap: Floats) -> Told:
+    def at(self, overlap: Floats) -> ChannelAverages:
         """F and H at Q (r, r)."""
         rank = self.target.rank
         known = known_fields(self.target, overlap)
@@ -47,7 +46,7 @@ class Discrete:
         safe = np.where(mass > 0, mass, 1.0)
         per_omega = np.einsum("oli,olj,ol->oij", score, score, 1 / safe)
         entropy = np.sum(mass * np.log(safe), axis=1)
-        return Told(known.mean(per_omega), float(known.weights @ entropy))
+        return ChannelAverages(known.mean(per_omega), float(known.weights @ entropy))
 
     def masses(self, omega: Floats, overlap: Floats) -> tuple[Floats, Floats]:
         """P(y | omega) (O, labels) and E[t; y | omega] (O, labels, r) for z = omega + L t, L L^T = I - Q."""

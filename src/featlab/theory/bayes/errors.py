@@ -17,8 +17,7 @@ from featlab.gaussian.matrices import of_eigenvalues
 from featlab.gaussian.quadrature import gauss_pieces, product_rule
 from featlab.targets import Target, target
 from featlab.theory.bayes.discrete import Discrete
-from featlab.theory.bayes.outer import known_fields
-from featlab.theory.bayes.rules import COARSE_PANELS, FINE_PANELS, View, frame_given
+from featlab.theory.bayes.rules import COARSE_PANELS, FINE_PANELS, View, frame_given, known_fields
 
 # By the number of fields: nodes on each panel and of smooth axes.
 _NODES = {1: (12, 40), 2: (8, 24), 3: (5, 14), 4: (4, 8), 5: (3, 6)}

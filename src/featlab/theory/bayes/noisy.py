@@ -17,14 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from featlab.analysis.bins import NOISE_REACH, Sharing, convolved
-from featlab.analysis.cells import cut_into_cells
+from featlab.analysis.cells import NOISE_REACH, Sharing, convolved, cut_into_cells
 from featlab.gaussian.hermite import Floats, Integers
 from featlab.gaussian.quadrature import gaussian_density
 from featlab.targets import Target
-from featlab.theory.bayes.channel import Told
-from featlab.theory.bayes.outer import known_fields
-from featlab.theory.bayes.rules import COARSE_PANELS, FINE_PANELS, REACH, Frame, View, frame_given
+from featlab.theory.bayes.channel import ChannelAverages
+from featlab.theory.bayes.rules import COARSE_PANELS, FINE_PANELS, REACH, Frame, View, frame_given, known_fields
 
 # By the number of axes across the lines: nodes on each panel and of smooth axes, panels, cells on a line.
 _NODES = {0: (1, 1), 1: (4, 1), 2: (3, 1), 3: (2, 1)}
@@ -80,20 +78,20 @@ class Noisy:
         last = int(np.argmax(changes))
         return View(target, (*(axis for axis in range(dimension) if axis != last), last), origin=True)
 
-    def at(self, overlap: Floats) -> Told:
+    def at(self, overlap: Floats) -> ChannelAverages:
         """F and H at Q (r, r)."""
         rank, order = self.target.rank, list(self.view.order)
         known = known_fields(self.target, overlap)
         frame = frame_given(self.view, known.omega, overlap)
         across = self.view.dimension - 1
         parts = frame.parts(_CELLS[across] * (12 * _NODES[across][0]) ** across)
-        told = [self._told(cells) for part in parts for cells in self._cells(part)]
-        moments, entropies = np.array([moment for moment, _ in told]), np.array([entropy for _, entropy in told])
+        found = [self._averages(cells) for part in parts for cells in self._cells(part)]
+        moments, entropies = np.array([moment for moment, _ in found]), np.array([entropy for _, entropy in found])
         # t = L^{-1} (z - omega) in the view's order, and g_out = L^{-T} m; the rows of noise variables drop out.
         lift = np.linalg.inv(frame.factor)
         scores = np.einsum("ai,oab,bj->oij", lift, moments, lift)
         place = [order.index(axis) for axis in range(rank)]
-        return Told(known.mean(scores[:, place][:, :, place]), float(known.weights @ entropies))
+        return ChannelAverages(known.mean(scores[:, place][:, :, place]), float(known.weights @ entropies))
 
     def _cells(self, frame: Frame) -> list[Measured]:
         """The cells of every centre."""
@@ -114,7 +112,7 @@ class Noisy:
         bounds = np.searchsorted(lines.owner[cells.line], np.arange(len(frame.centres) + 1))
         return [Measured(cells.first[a:b], cells.last[a:b], measure[a:b]) for a, b in pairwise(bounds)]
 
-    def _told(self, cells: Measured) -> tuple[Floats, float]:
+    def _averages(self, cells: Measured) -> tuple[Floats, float]:
         """E[m m^T] and E[log density] at one omega."""
         cells = cells.chosen(cells.measure[:, 0] > 1e-13)
         low, high = np.minimum(cells.first, cells.last).min(), np.maximum(cells.first, cells.last).max()

@@ -7,8 +7,9 @@ import numpy as np
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.matrices import of_eigenvalues
 from featlab.learners.amp import BayesAmp
+from featlab.theory.bayes.channel import channel_of
 from featlab.theory.bayes.errors import bayes_errors
-from featlab.theory.bayes.state_evolution import channel_of, update
+from featlab.theory.bayes.state_evolution import update
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
 
 _STILL = 1e-9
@@ -46,12 +47,12 @@ def predict_amp(question: Question, start: Start) -> Prediction:
     if question.samples is None:
         raise NoPrediction("the number of samples: state evolution depends on samples / dim; give samples=")
     learner, of = question.learner, question.target
-    told, alpha = channel_of(of), question.samples / question.dim
+    channel, alpha = channel_of(of), question.samples / question.dim
     overlap = _known(start, of.rank)
     weak = float(np.linalg.eigvalsh(overlap)[-1]) < 10 * of.rank / question.dim
     path = [overlap]
     for _ in range(int(question.steps[-1])):
-        new = (1 - learner.damping) * update(told, alpha, path[-1]) + learner.damping * path[-1]
+        new = (1 - learner.damping) * update(channel, alpha, path[-1]) + learner.damping * path[-1]
         if np.linalg.norm(new - path[-1]) <= _STILL:
             break
         path.append(new)

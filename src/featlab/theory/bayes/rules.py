@@ -28,6 +28,7 @@ from featlab.gaussian.quadrature import (
     static_breaks,
 )
 from featlab.targets import Target
+from featlab.theory.bayes.symmetry import Fold, fold
 
 REACH = 8.0  # the mass beyond is 1e-15
 _SCAN = np.linspace(-REACH, REACH, 49) + 1e-7
@@ -35,6 +36,13 @@ FINE_PANELS = (-REACH, -4.0, -2.2, -1.0, 0.0, 1.0, 2.2, 4.0, REACH)
 COARSE_PANELS = (-REACH, -2.5, 0.0, 2.5, REACH)
 # Of an average over all fields, by their number: nodes on each panel and of smooth axes.
 _AVERAGE_NODES = {1: (12, 80), 2: (10, 60), 3: (6, 24), 4: (4, 12)}
+# Of omega, by rank: cuts at these multiples of the deviation of z given omega around each kink, nodes on each panel.
+_KNOWN_MARGINS = {1: (0.5, 1.5, 4.0), 2: (0.5, 1.5, 4.0), 3: (1.5,), 4: (1.5,)}
+_KNOWN_NODES = {1: 6, 2: 4, 3: 3, 4: 2}
+_KNOWN_PANELS = {1: FINE_PANELS, 2: FINE_PANELS, 3: COARSE_PANELS, 4: COARSE_PANELS}
+_KNOWN_SMOOTH_NODES = {1: 24, 2: 14, 3: 10, 4: 6}
+# With q <= 0.3 the law given omega is smooth on omega's own scale and a Gauss-Hermite rule does.
+_SMOOTH_BELOW = 0.3
 _CHUNK = 400_000
 
 
@@ -194,6 +202,48 @@ def frame_given(view: View, omega: Floats, overlap: Floats) -> Frame:
     covariance[:rank, :rank] -= overlap
     centres[:, :rank] = omega
     return Frame(view, centres[:, order], triangular_root(covariance[np.ix_(order, order)], scale=1.0))
+
+
+@dataclass(frozen=True)
+class Known:
+    """Nodes omega (O, r) of N(0, Q) in one cell of the symmetry group, with weights that sum to 1."""
+
+    omega: Floats
+    weights: Floats
+    fold: Fold
+
+    def mean(self, matrices: Floats) -> Floats:
+        """E of matrices (O, r, r), averaged over the symmetry group too."""
+        return self.fold.average(np.tensordot(self.weights, matrices, axes=1))
+
+
+def known_fields(target: Target, overlap: Floats, *, smooth: bool = True) -> Known:
+    """A rule for omega ~ N(0, Q), with nodes where the label's law changes fast.
+
+    For a nearly perfect overlap the labels tell something new only within sqrt(1 - q) of the kinks (and of the origin,
+    where many links are critical): panels are graded there in units of the deviation of z given omega.
+
+    Args:
+        smooth: whether the integrand is smooth in omega, being an average over z; otherwise every axis is cut.
+    """
+    rank = target.rank
+    view = View(target)
+    group = fold(target, overlap)
+    factor = np.zeros((view.dimension, view.dimension))
+    factor[:rank, :rank] = triangular_root(overlap, scale=1.0)
+    frame = Frame(view, np.zeros((1, view.dimension)), factor)
+    lines = frame.nothing
+    live = max(1, int(np.count_nonzero(np.diag(factor))))
+    for axis in range(rank):
+        margins: tuple[float, ...] | None = None if smooth else ()
+        if factor[axis, axis] ** 2 > _SMOOTH_BELOW:
+            deviation = np.sqrt(max(1 - overlap[axis, axis], 1e-12)) / factor[axis, axis]
+            margins = tuple(margin * deviation for margin in _KNOWN_MARGINS[live] if margin * deviation < 3)
+        lines = frame.extend(lines, _KNOWN_NODES[live], _KNOWN_SMOOTH_NODES[live], margins, _KNOWN_PANELS[live])
+        if axis in group.halved and factor[axis, axis] > 0:
+            lines = lines.chosen(lines.t[:, axis] > 0, 2.0)
+    omega = lines.t @ factor[:rank, :rank].T
+    return Known(omega, lines.weights / lines.weights.sum(), group)
 
 
 def average(of: Target, function: Callable[[Floats], Floats]) -> float:

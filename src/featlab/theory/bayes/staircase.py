@@ -23,7 +23,7 @@ from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import gaussian_panels
 from featlab.targets import Target
 from featlab.targets.patterns import PolynomialAndParity
-from featlab.theory.bayes.channel import Channel, Told
+from featlab.theory.bayes.channel import Channel, ChannelAverages
 from featlab.theory.bayes.closed_forms import parity_axis
 from featlab.theory.bayes.rules import omega_given
 
@@ -40,7 +40,7 @@ class Staircase:
     target: Target
     link: PolynomialAndParity
 
-    def at(self, overlap: Floats) -> Told:
+    def at(self, overlap: Floats) -> ChannelAverages:
         """F and H at Q (3, 3); one that is not diagonal goes the generic way."""
         if np.max(np.abs(overlap - np.diag(np.diag(overlap)))) > 1e-12:
             return self._generic.at(overlap)
@@ -61,7 +61,7 @@ class Staircase:
         third = np.sum(weights * gain / room * (slope3 * (1 - x2)[:, None]) ** 2)
         information = np.zeros((3, 3))
         information[order, order] = half @ first(ends), second, third
-        return Told(information, float(half @ entropy(ends)))
+        return ChannelAverages(information, float(half @ entropy(ends)))
 
     @cached_property
     def _generic(self) -> Channel:
