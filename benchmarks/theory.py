@@ -14,7 +14,7 @@ from benchmarks.measuring import RESULTS, Row, machine, save, show, time_best
 from featlab.analysis.subspaces import nothing
 from featlab.analysis.thresholds import second_moments
 from featlab.targets import target
-from featlab.theory.bayes.channel import build_channel
+from featlab.theory.bayes.channels import build_channel
 from featlab.theory.bayes.family import Family
 from featlab.theory.bayes.state_evolution import state_evolution, update
 

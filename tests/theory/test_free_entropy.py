@@ -7,7 +7,7 @@ import pytest
 from scipy.special import ndtr
 
 from featlab.targets import target
-from featlab.theory.bayes.channel import channel_of
+from featlab.theory.bayes.channels import channel_of
 from featlab.theory.bayes.errors import bayes_errors
 from featlab.theory.bayes.free_entropy import bayes_optimal, free_entropy, free_entropy_gradient
 from featlab.theory.bayes.state_evolution import state_evolution

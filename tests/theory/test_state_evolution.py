@@ -9,7 +9,7 @@ from featlab.errors import InvalidParameter
 from featlab.learners import TwoLayer
 from featlab.learners.amp import BayesAmp
 from featlab.targets import target
-from featlab.theory.bayes.channel import channel_of
+from featlab.theory.bayes.channels import channel_of
 from featlab.theory.bayes.errors import bayes_errors
 from featlab.theory.bayes.predictor import amp_start, predict_amp
 from featlab.theory.bayes.state_evolution import (

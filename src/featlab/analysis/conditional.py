@@ -71,9 +71,7 @@ def _edges(cells: RayCells, bins: int) -> tuple[Floats, Booleans]:
 
     Also which of them stay when the bins are halved: every other one, and all of the latter kind.
     """
-    middle = 0.5 * (cells.first + cells.last)
-    order = np.argsort(middle)
-    sorted_labels, rank = middle[order], np.cumsum(cells.mass[order])
+    sorted_labels, rank = _ranked(cells)
     levels = ndtr(np.linspace(-_PROBIT_REACH, _PROBIT_REACH, bins + 1))
     quantiles = sorted_labels[np.minimum(np.searchsorted(rank, levels), sorted_labels.size - 1)]
     special = np.zeros(0)
@@ -85,6 +83,13 @@ def _edges(cells: RayCells, bins: int) -> tuple[Floats, Booleans]:
     quantiles = np.unique(quantiles)
     edges = np.unique(np.concatenate([quantiles, special]))
     return edges, np.isin(edges, np.concatenate([quantiles[::2], special]))
+
+
+def _ranked(cells: RayCells) -> tuple[Floats, Floats]:
+    """The labels in the middle of the cells, ascending, and the probability of each or a smaller one."""
+    middle = 0.5 * (cells.first + cells.last)
+    order = np.argsort(middle)
+    return middle[order], np.cumsum(cells.mass[order])
 
 
 def _label_scale(cells: RayCells) -> float:
@@ -126,10 +131,8 @@ def _critical_values(cells: RayCells) -> Floats:
 
 def _noise_edges(cells: RayCells, noise: float, bins: int) -> tuple[Floats, Booleans]:
     """Equal bins, a fraction of the noise's standard deviation wide, over all labels but a mass of 1e-9."""
-    middle = 0.5 * (cells.first + cells.last)
-    order = np.argsort(middle)
-    rank = np.cumsum(cells.mass[order])
-    low, high = middle[order][np.searchsorted(rank, [1e-9, 1 - 1e-9])]
+    sorted_labels, rank = _ranked(cells)
+    low, high = sorted_labels[np.searchsorted(rank, [1e-9, 1 - 1e-9])]
     deviation = np.sqrt(noise)
     low, high = low - NOISE_REACH * deviation, high + NOISE_REACH * deviation
     wanted = max(bins, int(np.ceil(_NOISE_BINS_PER_SD * (high - low) / deviation)))

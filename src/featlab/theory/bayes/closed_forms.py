@@ -1,4 +1,4 @@
-"""Channels in closed form: real phase retrieval, two-parity, and a polynomial of h1 plus sign(h1 h2 h3)."""
+"""Channels in closed form: real phase retrieval and two-parity."""
 
 from __future__ import annotations
 
@@ -10,30 +10,10 @@ from scipy.special import erfc
 
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import gaussian_panels
-from featlab.targets import Target
-from featlab.targets.patterns import polynomial_and_parity
+from featlab.targets import target
 from featlab.theory.bayes.channel import Channel, ChannelAverages
+from featlab.theory.bayes.discrete import Discrete
 from featlab.theory.bayes.rules import omega_given
-
-_MEAN_LOG_NORMAL = -0.5 * (np.euler_gamma + np.log(2))  # E[log |z|], z ~ N(0, 1)
-
-
-def closed_form(target: Target) -> Channel | None:
-    """The closed form for a target, if it is one of those that have one."""
-    if target.noise > 0 or target.hidden:
-        return None
-    if target.text == "abs(h1)":
-        return PhaseRetrieval()
-    if target.text == "h1**2":  # the level sets are those of |h1|; H differs by E[log |dy/d|z||] = E[log 2 |z|]
-        return PhaseRetrieval(shift=-float(np.log(2)) - _MEAN_LOG_NORMAL)
-    if target.text == "sign(h1*h2)":
-        return TwoParity()
-    link = polynomial_and_parity(target)
-    if link is not None:
-        from featlab.theory.bayes.staircase import Staircase
-
-        return Staircase(target, link)
-    return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +91,4 @@ class TwoParity:
 
     @cached_property
     def _generic(self) -> Channel:
-        from featlab.targets import target
-        from featlab.theory.bayes.discrete import Discrete
-
         return Discrete(target("sign(h1*h2)"))

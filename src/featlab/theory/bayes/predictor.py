@@ -7,7 +7,7 @@ import numpy as np
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.matrices import of_eigenvalues
 from featlab.learners.amp import BayesAmp
-from featlab.theory.bayes.channel import channel_of
+from featlab.theory.bayes.channels import channel_of
 from featlab.theory.bayes.errors import bayes_errors
 from featlab.theory.bayes.state_evolution import update
 from featlab.theory.question import NoPrediction, Prediction, Question, Start

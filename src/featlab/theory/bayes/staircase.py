@@ -25,6 +25,7 @@ from featlab.targets import Target
 from featlab.targets.patterns import PolynomialAndParity
 from featlab.theory.bayes.channel import Channel, ChannelAverages
 from featlab.theory.bayes.closed_forms import parity_axis
+from featlab.theory.bayes.continuous import Continuous
 from featlab.theory.bayes.rules import omega_given
 
 _NODES = 24
@@ -65,9 +66,7 @@ class Staircase:
 
     @cached_property
     def _generic(self) -> Channel:
-        from featlab.theory.bayes.channel import generic_channel
-
-        return generic_channel(self.target)
+        return Continuous(self.target)
 
     @cached_property
     def _even(self) -> bool:

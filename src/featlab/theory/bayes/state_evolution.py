@@ -20,7 +20,8 @@ from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.matrices import of_eigenvalues
 from featlab.targets import Target, target
-from featlab.theory.bayes.channel import Channel, channel_of
+from featlab.theory.bayes.channel import Channel
+from featlab.theory.bayes.channels import channel_of
 from featlab.theory.bayes.climb import climb, to_log_odds, to_overlap
 from featlab.theory.bayes.family import Family
 from featlab.theory.bayes.symmetry import interchangeable

@@ -14,7 +14,8 @@ import numpy as np
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
 from featlab.targets import Target, target
-from featlab.theory.bayes.channel import Channel, channel_of
+from featlab.theory.bayes.channel import Channel
+from featlab.theory.bayes.channels import channel_of
 from featlab.theory.bayes.family import Family
 from featlab.theory.bayes.state_evolution import (
     SLIGHT,
