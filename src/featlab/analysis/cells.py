@@ -42,24 +42,28 @@ def cut_into_cells(
         crossings: (L, K) places between them at which the function may jump: there it is read a hair inside the cell,
             as it may have a third value at the jump itself (sign(0) = 0).
     """
-    places = np.concatenate([edges, crossings], axis=1)
-    jumps = np.zeros(places.shape, dtype=bool)
-    jumps[:, edges.shape[1] :] = True
+    places = edges
     if crossings.size:
+        places = np.concatenate([edges, crossings], axis=1)
         order = np.argsort(places, axis=1)
-        places, jumps = np.take_along_axis(places, order, axis=1), np.take_along_axis(jumps, order, axis=1)
+        places = np.take_along_axis(places, order, axis=1)
+    lines, count = places.shape
+    values = function(points(np.repeat(np.arange(lines), count), places.ravel())).reshape(places.shape)
+    line = np.repeat(np.arange(lines), count - 1)
+    ends = (places[:, :-1], places[:, 1:], values[:, :-1], values[:, 1:])
+    low, high, first, last = (np.array(column, dtype=float).ravel() for column in ends)
+    if not crossings.size:
+        return Cells(line, low, high, first, last)
+    jumps = order >= edges.shape[1]
     wide = np.diff(places, axis=1) > _SHORTEST
     beside = ~wide & (jumps[:, :-1] | jumps[:, 1:])  # an edge that lies on a jump is one
     jumps[:, :-1] |= beside
     jumps[:, 1:] |= beside
-    line = np.repeat(np.arange(len(places)), places.shape[1])
-    values = function(points(line, places.ravel())).reshape(places.shape)
-    first, last = values[:, :-1].copy(), values[:, 1:].copy()
-    begins, ends = jumps[:, :-1], jumps[:, 1:]
-    first[begins] = function(points(np.nonzero(begins)[0], places[:, :-1][begins] + _HAIR))
-    last[ends] = function(points(np.nonzero(ends)[0], places[:, 1:][ends] - _HAIR))
-    line, place = np.nonzero(wide)
-    return Cells(line, places[line, place], places[line, place + 1], first[wide], last[wide])
+    begin, end = np.flatnonzero(jumps[:, :-1]), np.flatnonzero(jumps[:, 1:])
+    first[begin] = function(points(line[begin], low[begin] + _HAIR))
+    last[end] = function(points(line[end], high[end] - _HAIR))
+    kept = np.flatnonzero(wide)
+    return Cells(line[kept], low[kept], high[kept], first[kept], last[kept])
 
 
 class Sharing:

@@ -42,7 +42,9 @@ def monotone_pieces(
     edges = scan + (np.zeros(len(lines)) if centres is None else centres)[:, None]
 
     def points(line: Integers, position: Floats) -> Floats:
-        return with_coordinate(lines[line], axis, position)
+        found = lines[line]  # a copy
+        found[:, axis] = position
+        return found
 
     cells = cut_into_cells(target.link, points, edges, _crossings(target, lines, axis, edges, scan))
     line, low, high, first, last = cells.line, cells.low, cells.high, cells.first, cells.last
