@@ -8,9 +8,9 @@ polynomials are integrated exactly. In several dimensions the same is done axis 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import pairwise
 from typing import Protocol
 
@@ -35,6 +35,31 @@ class Surface(Protocol):
 
 
 @dataclass(frozen=True)
+class ZeroSet:
+    """The surface on which a function of points (..., dimension) vanishes; it depends on these coordinates only."""
+
+    variables: tuple[int, ...]
+    function: Callable[[Floats], Floats]
+
+
+def moved_surfaces(surfaces: Sequence[Surface], offset: Floats, matrix: Floats) -> list[Surface]:
+    """The surfaces in coordinates z with fields = offset + matrix z, offset (D,), matrix (D, E).
+
+    A surface that depends on no coordinate any more cuts nothing and is left out.
+    """
+    found: list[Surface] = []
+    for surface in surfaces:
+
+        def function(z: Floats, function: Callable[[Floats], Floats] = surface.function) -> Floats:
+            return function(offset + z @ matrix.T)
+
+        moving = np.flatnonzero(np.any(matrix[list(surface.variables)] != 0, axis=0))
+        if moving.size:
+            found.append(ZeroSet(tuple(moving.tolist()), function))
+    return found
+
+
+@dataclass(frozen=True)
 class Rule:
     """Points (N, D) and weights (N,) with sum of weights times f(points) = E[f(z)], z ~ N(0, I_D)."""
 
@@ -45,15 +70,80 @@ class Rule:
         """E of values given along the first axis."""
         return np.tensordot(self.weights, values, axes=1)
 
+    def times(self, x: Floats, weights: Floats) -> Rule:
+        """The product with a rule in one more variable, which runs fastest."""
+        points = np.column_stack([np.repeat(self.points, x.size, axis=0), np.tile(x, len(self.points))])
+        return Rule(points, np.outer(self.weights, weights).ravel())
 
-def _gaussian_density(x: Floats) -> Floats:
+
+def product_rule(axes: Iterable[tuple[Floats, Floats]]) -> Rule:
+    """The product of rules (points, weights) in one variable each."""
+    return reduce(lambda rule, axis: rule.times(*axis), axes, Rule(np.zeros((1, 0)), np.ones(1)))
+
+
+def gaussian_density(x: Floats) -> Floats:
+    """phi(x) = exp(-x^2 / 2) / sqrt(2 pi)."""
     return np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=64)
 def legendre(nodes: int) -> tuple[Floats, Floats]:
-    """Gauss-Legendre nodes and weights on [-1, 1]."""
+    """Gauss-Legendre nodes and weights on [-1, 1]: exact for polynomials of degree <= 2 nodes - 1."""
     return np.polynomial.legendre.leggauss(nodes)
+
+
+def panels(edges: Floats, nodes: int, graded: bool = False) -> tuple[Floats, Floats]:
+    """Gauss-Legendre on each panel between the increasing edges (..., E): points and weights (..., (E - 1) nodes).
+
+    Exact for the integral over [first edge, last edge] of functions that are polynomials of degree <= 2 nodes - 1 on
+    every panel. A panel of no length has weights 0.
+
+    Args:
+        graded: crowd nodes at both ends of each panel by the map s -> s^2 (3 - 2 s) of [0, 1], which resolves functions
+            that vary on every scale there, such as h1 h2 h3 near the coordinate planes; then no polynomial is exact.
+    """
+    t, w = legendre(nodes)
+    if graded:
+        s = 0.5 * (t + 1)
+        t, w = 2 * s * s * (3 - 2 * s) - 1, 6 * w * s * (1 - s)
+    half = 0.5 * np.diff(edges, axis=-1)[..., None]
+    points = 0.5 * (edges[..., 1:] + edges[..., :-1])[..., None] + half * t
+    shape = (*edges.shape[:-1], -1)
+    return points.reshape(shape), (half * w).reshape(shape)
+
+
+def gaussian_panels(edges: Floats, nodes: int) -> tuple[Floats, Floats]:
+    """The same with the density of N(0, 1) in the weights, for functions that are smooth on every panel.
+
+    The mass outside of the edges is missing, and the density itself is integrated with the error of the rule: 1e-12
+    with 8 nodes on panels of length 1.
+    """
+    points, weights = panels(edges, nodes)
+    return points, weights * gaussian_density(points)
+
+
+def cut_edges(fixed: Sequence[float] | Floats, crossings: Floats) -> Floats:
+    """Edges of panels on many lines (..., E + K): the fixed ones (E,), and each line's own crossings (..., K).
+
+    A crossing beyond the first or the last of the fixed edges is put there, where it bounds an empty panel.
+    """
+    everywhere = np.broadcast_to(fixed, (*crossings.shape[:-1], len(fixed)))
+    return np.sort(np.concatenate([everywhere, np.clip(crossings, fixed[0], fixed[-1])], axis=-1), axis=-1)
+
+
+def gaussian_lines(
+    fixed: Sequence[float] | Floats, crossings: Floats, nodes: int, narrowest: float = 0.0
+) -> tuple[Integers, Floats, Floats]:
+    """Line numbers, positions and weights of `gaussian_panels` on many lines, each cut at its own crossings (L, K).
+
+    Args:
+        fixed: edges that every line has; the first and the last are its ends.
+        narrowest: panels that are not wider are left out.
+    """
+    edges = cut_edges(fixed, crossings)
+    points, weights = gaussian_panels(edges, nodes)
+    line, place = np.nonzero(np.repeat(np.diff(edges, axis=1) > narrowest, nodes, axis=1))
+    return line, points[line, place], weights[line, place]
 
 
 @lru_cache(maxsize=512)
@@ -68,10 +158,7 @@ def gauss_segment(low: float, high: float, nodes: int) -> tuple[Floats, Floats]:
         return -x[::-1], w[::-1]
     reach = REACH + 2.0 * np.sqrt(nodes)  # where a polynomial of degree 2 nodes has died out under the density
     edges = np.linspace(max(low, -reach), min(high, reach), 25)
-    t, w = legendre(40)
-    half = 0.5 * np.diff(edges)[:, None]
-    grid = (0.5 * (edges[1:] + edges[:-1])[:, None] + half * t).ravel()
-    measure = (half * w).ravel() * _gaussian_density(grid)
+    grid, measure = gaussian_panels(edges, 40)
     mass = measure.sum()
     basis = np.empty((nodes, grid.size))
     basis[0] = np.sqrt(measure / mass)
@@ -117,6 +204,13 @@ def gauss_pieces(breaks: Sequence[float], nodes: int) -> tuple[Floats, Floats]:
     return np.concatenate([x for x, _ in pieces]), np.concatenate([w for _, w in pieces])
 
 
+def with_coordinate(points: Floats, axis: int, position: Floats) -> Floats:
+    """The points (N, D) with their coordinate on `axis` replaced."""
+    found = points.copy()
+    found[:, axis] = position
+    return found
+
+
 def roots_on_lines(values: Callable[[Integers, Floats], Floats], lines: int, scan: Floats) -> tuple[Integers, Floats]:
     """Sign changes of a function along many lines at once, by scan and bisection.
 
@@ -151,9 +245,7 @@ def static_breaks(surfaces: Sequence[Surface], axis: int, dimension: int) -> lis
         if surface.variables == (axis,):
 
             def values(_: Integers, position: Floats, surface: Surface = surface) -> Floats:
-                points = np.zeros((position.size, dimension))
-                points[:, axis] = position
-                return surface.function(points)
+                return surface.function(with_coordinate(np.zeros((position.size, dimension)), axis, position))
 
             breaks.extend(roots_on_lines(values, 1, _SCAN)[1].tolist())
     return sorted(set(np.round(breaks, 12).tolist()))
@@ -174,50 +266,58 @@ def nested_rule(
         nodes: Gauss points on each piece of a line.
         extra_breaks: cuts on every axis besides the surfaces'; 0 resolves functions that are steep at the origin.
     """
-    points, weights = np.zeros((1, 0)), np.ones(1)
+    rule = Rule(np.zeros((1, 0)), np.ones(1))
     for axis in range(dimension):
         breaks = [*extra_breaks, *static_breaks(surfaces, axis, dimension)]
-        crossing = [s for s in surfaces if len(s.variables) > 1 and max(s.variables) == axis]
-        if crossing:
-            line, x, w = _cut_lines(points, dimension, crossing, breaks, nodes)
-            points, weights = np.column_stack([points[line], x]), weights[line] * w
-        else:
-            x, w = gauss_pieces(breaks, nodes)
-            points = np.column_stack([np.repeat(points, x.size, axis=0), np.tile(x, len(points))])
-            weights = np.outer(weights, w).ravel()
-    return Rule(points, weights)
+        crossing = [s.function for s in surfaces if len(s.variables) > 1 and max(s.variables) == axis]
+        if not crossing:
+            rule = rule.times(*gauss_pieces(breaks, nodes))
+            continue
+        known = np.pad(rule.points, ((0, 0), (0, dimension - axis)))
+
+        def points(line: Integers, position: Floats, known: Floats = known, axis: int = axis) -> Floats:
+            return with_coordinate(known[line], axis, position)
+
+        crossings = crossings_on_lines(crossing, points, len(known), _SCAN, REACH)
+        line, x, w = gaussian_lines(sorted({-REACH, -3.0, *breaks, 3.0, REACH}), crossings, nodes)
+        rule = Rule(np.column_stack([rule.points[line], x]), rule.weights[line] * w)
+    return rule
 
 
-def _cut_lines(
-    points: Floats, dimension: int, surfaces: Sequence[Surface], breaks: Sequence[float], nodes: int
-) -> tuple[Integers, Floats, Floats]:
-    """Composite Gauss-Legendre points on the line through each point, cut at its own crossings."""
-    count, axis = points.shape
-    fixed = np.array(sorted({-REACH, -3.0, *breaks, 3.0, REACH}))
-    cuts = [np.broadcast_to(fixed, (count, fixed.size))]
-    for surface in surfaces:
+def crossings_on_lines(
+    functions: Iterable[Callable[[Floats], Floats]],
+    points: Callable[[Integers, Floats], Floats],
+    lines: int,
+    scan: Floats,
+    fill: float,
+) -> Floats:
+    """Where each line crosses the zero sets of functions of points: (lines, most), short rows filled up.
 
-        def values(line: Integers, position: Floats, surface: Surface = surface) -> Floats:
-            full = np.zeros((position.size, dimension))
-            full[:, :axis], full[:, axis] = points[line], position
-            return surface.function(full)
+    Args:
+        points: points(line numbers (m,), positions (m,)) -> (m, dimension); scan: as in `roots_on_lines`.
+    """
+    found = [np.zeros((lines, 0))]
+    for function in functions:
 
-        cuts.append(pad_by_line(*roots_on_lines(values, count, _SCAN), count, REACH))
-    edges = np.sort(np.concatenate(cuts, axis=1), axis=1)
-    t, w = legendre(nodes)
-    half = 0.5 * np.diff(edges, axis=1)[:, :, None]
-    x = 0.5 * (edges[:, 1:] + edges[:, :-1])[:, :, None] + half * t
-    weight = half * w * _gaussian_density(x)
-    line, piece, node = np.nonzero(np.broadcast_to(half > 0, x.shape))
-    return line, x[line, piece, node], weight[line, piece, node]
+        def values(line: Integers, position: Floats, function: Callable[[Floats], Floats] = function) -> Floats:
+            return function(points(line, position))
+
+        found.append(pad_by_line(*roots_on_lines(values, lines, scan), lines, fill))
+    return np.concatenate(found, axis=1)
 
 
 def pad_by_line(line: Integers, position: Floats, lines: int, fill: float) -> Floats:
     """Ragged positions as a (lines, most) array, short rows filled up."""
-    order = np.argsort(line, kind="stable")
-    line, position = line[order], position[order]
-    counts = np.bincount(line, minlength=lines)
-    padded = np.full((lines, int(counts.max(initial=0))), fill)
-    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    padded[line, np.arange(line.size) - starts[line]] = position
+    place = places_in_rows(line, lines)
+    padded = np.full((lines, int(place.max(initial=-1)) + 1), fill)
+    padded[line, place] = position
     return padded
+
+
+def places_in_rows(row: Integers, rows: int) -> Integers:
+    """For entries that belong to these rows, the how-manieth of its row each is, from 0 on."""
+    order = np.argsort(row, kind="stable")
+    starts = np.cumsum(np.bincount(row, minlength=rows))
+    place = np.empty(row.size, dtype=np.intp)
+    place[order] = np.arange(row.size) - np.append(0, starts)[row[order]]
+    return place

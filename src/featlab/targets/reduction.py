@@ -10,6 +10,7 @@ import numpy as np
 import sympy
 
 from featlab.errors import InvalidTarget
+from featlab.gaussian.matrices import reduced_rows
 from featlab.targets.canonical import canonical, free_names
 from featlab.targets.evaluate import Floats, gradient_at, gradients, number, value_at, values
 from featlab.targets.functions import row_of
@@ -87,7 +88,8 @@ def exact_basis(basis: Floats, error: float = 1e-12) -> sympy.Matrix:
         squares = _rationals(unit**2, error)
         if squares is not None and sum(squares) == 1:
             return sympy.Matrix([[(1 if x >= 0 else -1) * sympy.sqrt(s) for x, s in zip(unit, squares, strict=True)]])
-    echelon = _echelon(basis)
+    echelon = reduced_rows(basis, least_pivot=1e-9)
+    echelon[np.abs(echelon) < 1e-10] = 0.0
     entries = _rationals(echelon.ravel(), error)
     if entries is not None:
         exact = sympy.Matrix(count, variables, entries)
@@ -108,25 +110,6 @@ def _rationals(numbers: Floats, error: float) -> list[sympy.Rational] | None:
     if any(abs(float(found) - x) >= error * max(1.0, abs(x)) for found, x in zip(close, numbers, strict=True)):
         return None
     return [sympy.Rational(found.numerator, found.denominator) for found in close]
-
-
-def _echelon(basis: Floats) -> Floats:
-    """Reduced row echelon form with rows swapped for stability."""
-    rows = basis.copy()
-    done = 0
-    for column in range(rows.shape[1]):
-        if done == len(rows):
-            break
-        pivot = done + int(np.argmax(np.abs(rows[done:, column])))
-        if abs(rows[pivot, column]) < 1e-9:
-            continue
-        rows[[done, pivot]] = rows[[pivot, done]]
-        rows[done] /= rows[done, column]
-        for other in range(len(rows)):
-            if other != done:
-                rows[other] -= rows[other, column] * rows[done]
-        done += 1
-    return np.where(np.abs(rows) < 1e-10, 0.0, rows)
 
 
 def _substituted(

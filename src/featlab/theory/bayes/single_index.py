@@ -15,10 +15,10 @@ import numpy as np
 from featlab.analysis.level_sets import Fibres, LevelSets, level_sets, log_partition
 from featlab.analysis.pieces import REACH, monotone_pieces
 from featlab.gaussian.hermite import Floats
-from featlab.gaussian.quadrature import legendre
+from featlab.gaussian.quadrature import gaussian_panels
 from featlab.targets import Target
-from featlab.theory.bayes.channel import Told
-from featlab.theory.bayes.rules import evenly_spaced
+from featlab.theory.bayes.channel import ChannelAverages
+from featlab.theory.bayes.rules import omega_given
 
 _REACH = 7.0
 _GRADES = 0.5 ** np.arange(0, 15)
@@ -43,22 +43,18 @@ class SingleIndex:
         cuts = (ends[:, None] + np.concatenate([-_GRADES, [0.0], _GRADES])).ravel()
         edges = np.unique(np.round(np.clip([*cuts, *np.linspace(-_REACH, _REACH, 15)], -_REACH, _REACH), 13))
         edges = edges[np.append(True, np.diff(edges) > 1e-6)]
-        t, w = legendre(_NODES)
-        half = 0.5 * np.diff(edges)[:, None]
-        z = (0.5 * (edges[1:] + edges[:-1])[:, None] + half * t).ravel()
-        weights = (half * w).ravel() * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
+        z, weights = gaussian_panels(edges, _NODES)
         kept = weights > 1e-14
         return z[kept], weights[kept], self.levels.at(self.target.link(z[kept, None]))
 
-    def at(self, overlap: Floats) -> Told:
+    def at(self, overlap: Floats) -> ChannelAverages:
         """F and H at q (given as a 1 x 1 matrix)."""
         q = float(np.asarray(overlap).reshape(()))
         z, weights, fibres = self._outer
-        tau, inner = evenly_spaced(51) if q > 0 else (np.zeros(1), np.ones(1))
+        nodes, inner = omega_given(z, q)
         information, entropy = 0.0, 0.0
-        for place, weight in zip(tau, inner, strict=True):
-            omega = q * z + np.sqrt(q * (1 - q)) * place
+        for omega, weight in zip(nodes.T, inner, strict=True):
             log_z, gradient = log_partition(fibres, omega[:, None], np.array([[1 - q]]))
             information += weight * float(weights @ gradient[:, 0] ** 2)
             entropy += weight * float(weights @ log_z)
-        return Told(np.array([[information]]), entropy)
+        return ChannelAverages(np.array([[information]]), entropy)

@@ -30,6 +30,7 @@ from featlab.errors import InvalidParameter
 from featlab.gaussian.activations import Activation
 from featlab.gaussian.activations_integrals import line_rule
 from featlab.gaussian.hermite import Floats, hermite_normalised_all
+from featlab.gaussian.quadrature import gauss_pieces
 from featlab.targets import Isotropic, Spiked, Target
 from featlab.theory.question import NoPrediction
 
@@ -191,8 +192,8 @@ def _label_moments(target: Target) -> _LabelMoments:
     if target.rank != 1 or target.hidden or target.degree is None:
         raise NoPrediction(f"{target.text}: the gradient under a spike is known for polynomials of one direction, h1")
     orders = 2 * target.degree + 3  # y^2 h^2 has the degree 2 p + 2, and the rule is exact for twice as much
-    points, weights = np.polynomial.hermite_e.hermegauss(orders + 1)
-    basis = hermite_normalised_all(orders, points) * (weights / weights.sum())
+    points, weights = gauss_pieces((), orders + 1)
+    basis = hermite_normalised_all(orders, points) * weights
     values = target.link(points[:, None])
     plain = basis @ values
     squares = np.stack([basis[:-1] @ ((values**2 + target.noise) * points**power) for power in range(3)])
