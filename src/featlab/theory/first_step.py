@@ -87,7 +87,7 @@ class Hessian:
 
 def hessian(target: Target | str) -> Hessian:
     """The Hessian of a target of at most four directions, from its Hermite coefficients of degree two."""
-    of = target if isinstance(target, Target) else make_target(target)
+    of = make_target(target)
     check_size(of)
     energies = hermite_energies(build_grids(of), 2)
     matrix = dense_tensor(energies.coefficients[2], of.rank, 2)
@@ -122,7 +122,7 @@ def gradient_series(
         sigma: the activation.
         degree: the highest Hermite degree of the target that is kept.
     """
-    of = target if isinstance(target, Target) else make_target(target)
+    of = make_target(target)
     check_size(of)
     point = np.atleast_1d(np.asarray(overlaps, dtype=np.float64))
     if point.shape != (of.rank,) or not point @ point <= 1 + 1e-12:

@@ -154,7 +154,7 @@ def slice_moments(target: Target, slices: int, key: int) -> SliceMoments:
 
 
 def _averaged(target: Target | str, slices: int, matrix: Callable[[SliceMoments], Floats]) -> PopulationMatrix:
-    of = target if isinstance(target, Target) else make_target(target)
+    of = make_target(target)
     check_size(of)
     check_slices(slices)
     found = np.array([matrix(slice_moments(of, slices, key)) for key in range(_SCRAMBLES)])

@@ -38,7 +38,7 @@ def step_alignment(target: Target | str, cosines: Floats, dim: int, samples: int
         cosines: m (p, r) of the neurons before the step.
         dim, samples: d and n.
     """
-    of = target if isinstance(target, Target) else make_target(target)
+    of = make_target(target)
     if of.rank > _MOST_DIRECTIONS or of.hidden:
         raise InvalidParameter("target", of.text, "a target of at most two directions without noise inside its link")
     positive_integer("dim", dim)

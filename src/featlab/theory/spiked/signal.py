@@ -83,7 +83,7 @@ def gradient_sizes(target: Target | str, *, dim: int, samples: int, student: Two
     for name, value, least in (("dim", dim, 4), ("samples", samples, 1)):
         if value < least:
             raise InvalidParameter(name, value, f"at least {least}")
-    of = (target if isinstance(target, Target) else make_target(target)).at(dim)
+    of = make_target(target).at(dim)
     squares = np.zeros(6)
     for weight, found in _typical(of, network, dim):
         means = (float(np.linalg.norm(found.mean)), found.signal)
@@ -99,7 +99,7 @@ def aligning_exponent(
 
     As d grows it tends to 1 - 1/k (aligned). 0 if it is above 1 already at g2 = 0; None if it is below 1 at g2 = 1.
     """
-    of = target if isinstance(target, Target) else make_target(target)
+    of = make_target(target)
 
     @cache
     def log_ratio(exponent: float) -> float:
