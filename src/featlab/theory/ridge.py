@@ -11,6 +11,7 @@ samples that the first layer has not seen. Risks are E[(y - f)^2], label noise i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,20 +58,36 @@ def given_weights_risk(
     moment = (part.mean * labels.mean + part.slope * overlap @ labels.linear) / np.sqrt(width)
     values, vectors = np.linalg.eigh(omega)
     along = (vectors.T @ moment) ** 2
-    kappa = effective_ridge(values, samples, ridge)
+    kappa = effective_ridge(lambda k: float(np.sum(values / (values + k))), float(np.sum(values)), samples, ridge)
     left = labels.second - np.sum(along / values) + np.sum(along / values * (kappa / (values + kappa)) ** 2)
     return float(left / (1 - np.sum((values / (values + kappa)) ** 2) / samples))
 
 
-def effective_ridge(values: Floats, samples: int, ridge: float) -> float:
-    """kappa > 0 with lambda = kappa (1 - (1/n) sum omega/(omega + kappa)), omega the eigenvalues of the covariance."""
-    ridge = positive_number("ridge", ridge)
+def effective_ridge(
+    freedom: Callable[[float], float], energy: float, samples: float, ridge: float, width: float = np.inf
+) -> float:
+    """kappa > 0 with (n - F)(1 - F/p) kappa = n lambda and F < min(n, p), where the left side increases; without a
+    width p, lambda = kappa (1 - F/n).
+
+    At kappa = lambda the left side is n lambda at most; at the upper end F <= energy/kappa makes it at least
+    n kappa - energy (1 + n/p) = n lambda.
+
+    Args:
+        freedom: F(kappa) = sum omega/(omega + kappa), omega the eigenvalues of the features' covariance.
+        energy: the sum of the omega.
+    """
 
     def excess(kappa: float) -> float:
-        return float(kappa * (1 - np.sum(values / (values + kappa)) / samples) - ridge)
+        degrees = freedom(kappa)
+        return (samples - degrees) * (1 - degrees / width) * kappa - samples * ridge
 
-    # At the upper end kappa - (1/n) sum omega kappa/(omega + kappa) > kappa - (1/n) sum omega = lambda.
-    return float(brentq(excess, ridge, ridge + np.sum(values) / samples, xtol=1e-300, rtol=1e-14))
+    lowest, full = positive_number("ridge", ridge), min(samples, width)
+    highest = (ridge + energy * (1 / samples + 1 / width)) * (1 + 1e-9)
+    if freedom(lowest) > full:
+        lowest = float(brentq(lambda kappa: freedom(kappa) - full, lowest, highest, xtol=1e-300, rtol=1e-14))
+        if excess(lowest) >= 0:  # the ridge is below rounding: this is the fit without one
+            return lowest
+    return float(brentq(excess, lowest, highest, xtol=1e-300, rtol=1e-14))
 
 
 def gaussian_risk(
@@ -105,9 +122,8 @@ def gaussian_risk(
         first = width_ratio - kappa * inverse
         return first / sample_ratio, (first - kappa * (inverse - kappa * inverse_square)) / sample_ratio
 
-    ridge = positive_number("ridge", ridge)
-    most = ridge + width_ratio * (slope2 + part.residual) / sample_ratio
-    kappa = float(brentq(lambda k: k * (1 - freedom(k)[0]) - ridge, ridge, most, xtol=1e-300, rtol=1e-14))
+    energy = width_ratio * (slope2 + part.residual) / sample_ratio
+    kappa = effective_ridge(lambda k: freedom(k)[0], energy, 1.0, ridge)
     s = (part.residual + kappa) / slope2
     fitted, change = _explained(s, width_ratio, strength, cosine)
     left = second - labels.linear_norm**2 * (fitted - kappa / slope2 * change)

@@ -25,14 +25,13 @@ from a QR factor of the graded columns, which keeps its digits where eigenvalues
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import REACH, gauss_pieces
 from featlab.learners.kernel_functions import Kernel
+from featlab.theory.giant.labels import Labels
 from featlab.theory.kernels.isotropic import KernelRisk
 
 _NODES = 40  # on each side of 0
@@ -43,23 +42,6 @@ _RARE = 4.0
 _MOST_FEATURES = 400
 
 
-@dataclass(frozen=True)
-class SpikedLabels:
-    """What the spiked coordinate says of the label, on nodes (K,) of z.
-
-    Attributes:
-        mean: f0 = E[y | z].
-        square: E[y^2 | z], label noise included.
-        linear: f_k = E[y p_k | z] for the directions across that the target has, (K, r).
-        noise: the additive label noise, a part of `square`.
-    """
-
-    mean: Floats
-    square: Floats
-    linear: Floats
-    noise: float
-
-
 def spike_nodes() -> tuple[Floats, Floats]:
     """Nodes and weights for z ~ N(0, 1), cut at 0 and within nine standard deviations."""
     nodes, weights = gauss_pieces((0.0,), _NODES)
@@ -67,9 +49,7 @@ def spike_nodes() -> tuple[Floats, Floats]:
     return nodes[inside], weights[inside] / weights[inside].sum()
 
 
-def spiked_risk(
-    kernel: Kernel, labels: SpikedLabels, *, strength: float, dim: int, samples: int, ridge: float
-) -> KernelRisk:
+def spiked_risk(kernel: Kernel, labels: Labels, *, strength: float, dim: int, samples: int, ridge: float) -> KernelRisk:
     """The risk of `KernelRidge` with this kernel and ridge lambda at theta = `strength`; labels on `spike_nodes`."""
     nodes, weights = spike_nodes()
     along, across = np.sqrt((1 + strength) / dim) * nodes, (dim - 1) / dim
@@ -154,7 +134,7 @@ def _risk(
     function_part: Floats,
     slope_part: Floats,
     total: Floats,
-    labels: SpikedLabels,
+    labels: Labels,
     weights: Floats,
     samples: int,
     dim: int,
