@@ -25,7 +25,8 @@ from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import gauss_pieces
 from featlab.learners.giant import GiantSteps
 from featlab.targets import Target
-from featlab.theory.giant.overlaps import Student, label_drift
+from featlab.theory.giant.overlaps import label_drift
+from featlab.theory.online.averages import Descent
 from featlab.theory.spikes import label_grid, slope_moments
 
 _NODES = {1: 16, 2: 7, 3: 4}
@@ -64,7 +65,7 @@ def one_step_cosines(
     # A uniform row is g/|(g, rest)|, and |rest|^2 is d - r on average: no overlap exceeds one.
     overlap = starts / np.sqrt(dim - target.rank + np.sum(starts**2, axis=1, keepdims=True))
     rest = np.sqrt(1 - np.sum(overlap**2, axis=1))
-    student = Student(activation, np.ones(len(weights)), np.zeros(len(weights)), False)
+    student = Descent(activation, np.ones(len(weights)), np.zeros(len(weights)), "correlation")
     drive, pull = label_drift(target, student, overlap, np.eye(len(weights)))
     across = (np.diag(pull) - np.sum(drive * overlap, axis=1)) / rest
     grid = label_grid(target)

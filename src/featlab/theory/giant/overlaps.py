@@ -18,17 +18,16 @@ E[f sigma' h] = E[f sigma' lambda] Q^{-1} M. Averages over all fields are taken 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.polynomial import chebyshev
 
 from featlab.errors import InvalidParameter
-from featlab.gaussian.activations import Activation, activation
+from featlab.gaussian.activations import activation
 from featlab.gaussian.hermite import Floats
 from featlab.learners.giant import GiantSteps
 from featlab.targets import Target
 from featlab.theory.giant.features import smoothed
+from featlab.theory.online.averages import Averages, Descent, Student
 from featlab.theory.online.rules import sobol_normals, symmetric_root
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
 from featlab.theory.spikes import label_grid
@@ -40,34 +39,6 @@ _MOST_DEGREE = 2048
 _DIVERGED = 1e6
 
 
-@dataclass(frozen=True, eq=False)
-class Student:
-    """What a step asks of the student: sigma, a (p,), b (p,), and whether its output f is subtracted from the label."""
-
-    activation: Activation
-    second: Floats
-    biases: Floats
-    subtracts: bool
-
-    def output(self, fields: Floats) -> Floats:
-        """f at fields (n, p)."""
-        return self.activation.value(fields + self.biases) @ self.second / self.second.size
-
-    def slopes(self, fields: Floats) -> Floats:
-        """a_i sigma'(lambda_i + b_i), (n, p)."""
-        return self.second * self.activation.derivative(fields + self.biases)
-
-
-@dataclass(frozen=True)
-class Averages:
-    """E[D h^T] (p, r), E[D lambda^T] (p, p), E[D D^T] (p, p) and E[(y - f)^2] at given M and Q."""
-
-    drive: Floats
-    pull: Floats
-    noise: Floats
-    risk: float
-
-
 def predict_giant(question: Question, start: Start) -> Prediction:
     """The overlaps, the Gram matrix and the risk of a student of `GiantSteps`, from the given start."""
     learner, width = question.learner, start.second.size
@@ -77,7 +48,7 @@ def predict_giant(question: Question, start: Start) -> Prediction:
         raise InvalidParameter("samples", None, "the number of samples in a batch")
     if width > MOST_NEURONS:
         raise NoPrediction(f"{width} neurons; giant steps are predicted for at most {MOST_NEURONS}")
-    student = Student(activation(question.student.activation), start.second, start.biases, learner.loss == "squared")
+    student = Descent(activation(question.student.activation), start.second, start.biases, learner.loss)
     runs = [trajectory(question, student, start, key) for key in (1, 2)]
     values = {name: 0.5 * (runs[0][name] + runs[1][name]) for name in runs[0]}
     errors = {name: 0.5 * np.abs(runs[0][name] - runs[1][name]) for name in runs[0]}
@@ -129,9 +100,9 @@ def step_averages(target: Target, student: Student, overlap: Floats, gram: Float
     free = rank + target.hidden
     fields = points[:, :rank] @ overlap.T + points[:, free:] @ symmetric_root(gram - overlap @ overlap.T)
     labels, output, slopes = target.link(points[:, :free]), student.output(fields), student.slopes(fields)
-    residual = labels - output if student.subtracts else labels
+    residual = labels - output if student.loss == "squared" else labels
     noise = (slopes.T * (residual**2 + target.noise)) @ slopes / len(points)
-    if student.subtracts:
+    if student.loss == "squared":
         own = (slopes.T * output) @ fields / len(points)
         drive = drive - own @ np.linalg.pinv(gram, hermitian=True) @ overlap
         pull = pull - own

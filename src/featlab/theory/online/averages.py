@@ -42,23 +42,13 @@ class Averages:
 AveragesOf = Callable[[Floats, Floats], Averages]  # (M, Q) -> Averages
 
 
-@dataclass(frozen=True, eq=False)
-class Descent:
-    """What turns a sample's fields into D.
-
-    Attributes:
-        activation: sigma.
-        second: a (p,).
-        biases: b (p,).
-        loss: "squared" or "correlation".
-        reach: rho d, the inner step of extragradient; 0 for plain SGD.
-    """
+class Student:
+    """What steps ask of a student f = (1/p) sum_i a_i sigma(lambda_i + b_i): its output, its slopes, its residual."""
 
     activation: Activation
     second: Floats
     biases: Floats
     loss: str
-    reach: float = 0.0
 
     @property
     def width(self) -> int:
@@ -73,14 +63,32 @@ class Descent:
         """a_i sigma'(lambda_i + b_i), (n, p)."""
         return self.second * self.activation.derivative(fields + self.biases)
 
-    def residual(self, labels: Floats, output: Floats) -> Floats:
-        """r."""
-        return labels if self.loss == "correlation" else labels - output
+    def force(self, fields: Floats, labels: Floats) -> Floats:
+        """D (n, p): r a_i sigma'(lambda_i + b_i) with r = y - f (squared loss) or r = y (correlation loss)."""
+        residual = labels if self.loss == "correlation" else labels - self.output(fields)
+        return residual[:, None] * self.slopes(fields)
+
+
+@dataclass(frozen=True, eq=False)
+class Descent(Student):
+    """What turns a sample's fields into D.
+
+    Attributes:
+        activation: sigma.
+        second, biases: a (p,), b (p,).
+        loss: "squared" or "correlation".
+        reach: rho d, the inner step of extragradient; 0 for plain SGD.
+    """
+
+    activation: Activation
+    second: Floats
+    biases: Floats
+    loss: str
+    reach: float = 0.0
 
     def shifted(self, fields: Floats, labels: Floats) -> Floats:
         """The fields after the inner step: lambda + rho d D(lambda)."""
-        residual = self.residual(labels, self.output(fields))
-        return fields + self.reach * residual[:, None] * self.slopes(fields)
+        return fields + self.reach * self.force(fields, labels)
 
 
 @dataclass(frozen=True, eq=False)

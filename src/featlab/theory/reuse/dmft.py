@@ -40,6 +40,7 @@ import numpy as np
 from featlab.gaussian.activations import Activation
 from featlab.gaussian.hermite import Floats
 from featlab.targets import Target
+from featlab.theory.online.averages import Student
 
 # A force whose part outside the earlier forces has less than this share of its variance brings no new direction.
 _NOTHING_NEW = 1e-12
@@ -47,7 +48,7 @@ DIVERGED_NORM = 1e6
 
 
 @dataclass(frozen=True, eq=False)
-class Descent:
+class Descent(Student):
     """Full-batch gradient steps of a student f = (1/p) sum_i a_i sigma(<w_i, x> + b_i) on a target.
 
     Attributes:
@@ -66,15 +67,6 @@ class Descent:
     loss: str = "squared"
     constraint: str = "none"
     norm: float = 1.0
-
-    def output(self, fields: Floats) -> Floats:
-        """f of samples with these fields (N, p)."""
-        return self.activation.value(fields + self.biases) @ self.second / self.second.size
-
-    def force(self, fields: Floats, labels: Floats) -> Floats:
-        """D (N, p): r a_i sigma'(lambda_i + b_i) with r = y - f (squared loss) or r = y (correlation loss)."""
-        residual = labels if self.loss == "correlation" else labels - self.output(fields)
-        return residual[:, None] * (self.second * self.activation.derivative(fields + self.biases))
 
     def moved(self, weights: Floats, change: Floats) -> Floats:
         """Rows of weights after a change: projected on the sphere, along its tangent first if "spherical", or free."""
