@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from math import erf as erf_of_number
 from math import factorial, pi, sqrt
 
@@ -12,16 +10,19 @@ import pytest
 from scipy.special import erf, ndtr
 from scipy.stats import norm
 
-from featlab.gaussian.hermite import Floats, hermite_all, hermite_normalised_all
-from featlab.gaussian.quadrature import gauss_pieces, gauss_segment, nested_rule, roots_on_lines
-
-
-@dataclass(frozen=True)
-class Level:
-    """A surface for the tests."""
-
-    variables: tuple[int, ...]
-    function: Callable[[Floats], Floats]
+from featlab.gaussian.hermite import hermite_all, hermite_normalised_all
+from featlab.gaussian.quadrature import (
+    ZeroSet,
+    cut_edges,
+    gauss_pieces,
+    gauss_segment,
+    gaussian_lines,
+    gaussian_panels,
+    moved_surfaces,
+    nested_rule,
+    panels,
+    roots_on_lines,
+)
 
 
 def partial_moment(power: int, low: float, high: float) -> float:
@@ -116,7 +117,7 @@ def test_roots_on_lines_finds_every_sign_change() -> None:
 
 def test_parity_of_three_axes_is_exact() -> None:
     """E[sign(z1 z2 z3) z1 z2 z3] = (2 / pi)^{3/2}, and every lower-degree product vanishes."""
-    axes = [Level((axis,), lambda p, axis=axis: p[:, axis]) for axis in range(3)]
+    axes = [ZeroSet((axis,), lambda p, axis=axis: p[:, axis]) for axis in range(3)]
     rule = nested_rule(axes, 3, 4, extra_breaks=())
     z = rule.points
     parity = np.sign(z.prod(axis=1))
@@ -129,10 +130,10 @@ def test_parity_of_three_axes_is_exact() -> None:
 def test_tilted_surface_is_cut_line_by_line(threshold: float) -> None:
     """E[1(a z1 + b z2 > t) z2] = b phi(t) for a^2 + b^2 = 1; without the cut it is off by more than 1e-4."""
     a, b = 0.6, 0.8
-    surface = Level((0, 1), lambda p: a * p[:, 0] + b * p[:, 1] - threshold)
+    surface = ZeroSet((0, 1), lambda p: a * p[:, 0] + b * p[:, 1] - threshold)
     expected = b * norm.pdf(threshold)
 
-    def mean(surfaces: list[Level]) -> float:
+    def mean(surfaces: list[ZeroSet]) -> float:
         rule = nested_rule(surfaces, 2, 24)
         return float(rule.mean((surface.function(rule.points) > 0) * rule.points[:, 1]))
 
@@ -143,7 +144,7 @@ def test_tilted_surface_is_cut_line_by_line(threshold: float) -> None:
 def test_mehler_for_two_different_functions() -> None:
     """E[f(u) g(v)] = sum_k rho^k E[f h_k] E[g h_k] with f = cos(u + 1), g = v^3 + sign(v), at rho = 0.6."""
     rho = 0.6
-    surface = Level((0, 1), lambda p: rho * p[:, 0] + sqrt(1 - rho**2) * p[:, 1])
+    surface = ZeroSet((0, 1), lambda p: rho * p[:, 0] + sqrt(1 - rho**2) * p[:, 1])
     rule = nested_rule([surface], 2, 24)
     u = rule.points[:, 0]
     v = surface.function(rule.points)
@@ -153,3 +154,51 @@ def test_mehler_for_two_different_functions() -> None:
     first, second = basis @ (w * np.cos(x + 1)), basis @ (w * (x**3 + np.sign(x)))
     assert np.sum(rho ** np.arange(81) * first * second) == pytest.approx(direct, abs=1e-10)
     assert abs(np.sum((rho + 0.01) ** np.arange(81) * first * second) - direct) > 1e-4
+
+
+def test_panels_are_exact_for_piecewise_polynomials_and_no_further() -> None:
+    """|x - 1/2|^9 over [-1, 2], cut at 1/2, on many lines at once; an uncut line and one more degree are wrong."""
+    edges = np.array([[-1.0, 0.5, 2.0], [-1.0, 0.0, 2.0]])
+    x, w = panels(edges, 5)
+    assert x.shape == w.shape == (2, 10)
+    found = np.sum(w * np.abs(x - 0.5) ** 9, axis=1)
+    exact = 2 * 1.5**10 / 10
+    assert found[0] == pytest.approx(exact, rel=1e-14)
+    assert abs(found[1] - exact) > 1e-6 * exact
+    assert abs(np.sum(w * x**10, axis=1)[0] - (2**11 + 1) / 11) > 1e-4
+
+
+def test_graded_panels_resolve_a_root_at_the_end_better_and_polynomials_worse() -> None:
+    edges = np.array([0.0, 1.0])
+    for graded, power, exact in ((True, 0.5, 2 / 3), (False, 9.0, 0.1)):
+        errors = [abs(w @ x**power - exact) for x, w in (panels(edges, 6, graded), panels(edges, 6, not graded))]
+        assert errors[0] < 0.1 * errors[1]
+
+
+def test_gaussian_panels_lack_the_mass_outside() -> None:
+    x, w = gaussian_panels(np.arange(-5.0, 6.0), 8)
+    assert w.sum() == pytest.approx(ndtr(5) - ndtr(-5), abs=1e-12)
+    assert w @ x**2 == pytest.approx(partial_moment(2, -5, 5), abs=1e-11)
+
+
+def test_lines_are_cut_at_their_own_crossings() -> None:
+    """E[sign(z - c)] for three c, one of them beyond the ends; an empty panel and a narrow one bring no points."""
+    places = np.array([0.3, -1.2, 20.0])
+    line, x, w = gaussian_lines((-9.0, 0.0, 9.0), np.stack([places, places + 1e-13], axis=1), 20, narrowest=1e-12)
+    assert np.bincount(line).tolist() == [60, 60, 40]
+    found = np.bincount(line, w * np.sign(x - places[line]))
+    np.testing.assert_allclose(found, 1 - 2 * ndtr(places), atol=1e-8)
+    edges = cut_edges((-9.0, 0.0, 9.0), places[:, None])
+    np.testing.assert_array_equal(edges[2], [-9.0, 0.0, 9.0, 9.0])
+
+
+def test_surfaces_move_with_the_coordinates_and_vanish_with_them() -> None:
+    """The plane h1 = h2 seen from z with h = (1, 0) + R z, R turned by 45 degrees, is moved."""
+    turn = np.array([[1.0, 1.0], [-1.0, 1.0]]) / sqrt(2)
+    plane = ZeroSet((0, 1), lambda h: h[..., 0] - h[..., 1])
+    (moved,) = moved_surfaces([plane], np.array([1.0, 0.0]), turn)
+    assert moved.variables == (0, 1)  # as far as the matrix tells
+    np.testing.assert_allclose(moved.function(np.array([[-1 / sqrt(2), 3.0]])), 0, atol=1e-15)
+    assert moved_surfaces([plane], np.zeros(2), np.zeros((2, 1))) == []
+    (last,) = moved_surfaces([ZeroSet((1,), lambda h: h[..., 1])], np.zeros(2), np.array([[1.0, 0.0], [0.0, 1.0]]))
+    assert last.variables == (1,)

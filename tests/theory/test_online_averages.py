@@ -10,10 +10,9 @@ import pytest
 from featlab.gaussian.activations import activation
 from featlab.targets import target
 from featlab.theory.online.averages import Averages, Descent
-from featlab.theory.online.cuts import triangular_root
 from featlab.theory.online.labels import label_points
 from featlab.theory.online.pairs import pair_terms
-from featlab.theory.online.rules import averages, pair_rule, polynomial_degree, sobol_normals
+from featlab.theory.online.rules import averages, pair_rule, polynomial_degree
 
 NAMES = ("drive", "pull", "noise", "risk")
 
@@ -189,20 +188,6 @@ def test_a_singular_link_is_integrated(name):
     silent = Descent(activation(name), np.zeros(1), np.zeros(1), "squared")
     expected = np.pi**2 / 8 + (np.euler_gamma + np.log(2)) ** 2 / 4
     assert averages(target("log(abs(h1))"), silent).best(*at(0.3)).risk == pytest.approx(expected, abs=1e-6)
-
-
-def test_sobol_points_have_exact_first_and_second_moments():
-    points = sobol_normals(5, 9, 1)
-    np.testing.assert_allclose(points.T @ points / len(points), np.eye(5), atol=1e-12)
-    np.testing.assert_allclose(np.mean(points**3, axis=0), 0, atol=1e-12)
-    assert not np.allclose(points, sobol_normals(5, 9, 2))
-
-
-def test_triangular_roots():
-    rows = np.random.default_rng(0).standard_normal((4, 2))
-    root = triangular_root(rows @ rows.T)
-    np.testing.assert_allclose(root @ root.T, rows @ rows.T, atol=1e-12)
-    assert np.count_nonzero(np.diag(root) > 1e-6) == 2
 
 
 def test_pairs_equal_the_product_rule():

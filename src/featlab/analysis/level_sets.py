@@ -34,7 +34,7 @@ from featlab.analysis.label_law import LabelLaw, label_law
 from featlab.analysis.pieces import REACH, Pieces, invert, monotone_pieces, moved
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats, Integers
-from featlab.gaussian.quadrature import legendre, static_breaks
+from featlab.gaussian.quadrature import gaussian_density, panels, static_breaks
 from featlab.targets import Target
 
 # By the number of coordinates across a line: the smallest standard deviation of V that the panels resolve by default,
@@ -290,10 +290,8 @@ def _panels(target: Target, axis: int, resolution: float) -> tuple[Floats, Float
     counts = np.ceil(np.diff(fixed) / width - 1e-9).astype(int)
     ends = zip(fixed[:-1], fixed[1:], counts, strict=True)
     edges = np.unique(np.concatenate([np.linspace(low, high, count + 1) for low, high, count in ends]))
-    t, w = legendre(_NODES_PER_PANEL)
-    half = 0.5 * np.diff(edges)[:, None]
-    x, w = (0.5 * (edges[1:] + edges[:-1])[:, None] + half * t).ravel(), (half * w).ravel()
-    return x, w * np.exp(-0.5 * x**2) / np.sqrt(2 * np.pi) if noise_variable else w
+    x, w = panels(edges, _NODES_PER_PANEL)
+    return x, w * gaussian_density(x) if noise_variable else w
 
 
 def padded(

@@ -9,18 +9,18 @@ noise is not counted; noise inside the link is, and stays when every direction i
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from featlab.analysis.energies import Energies
 from featlab.analysis.grids import known_rule
 from featlab.analysis.levels import SURE
 from featlab.analysis.subspaces import complement, nothing, readable_basis
 from featlab.gaussian.hermite import Floats, hermite_products, unfold
-from featlab.gaussian.quadrature import nested_rule
-from featlab.targets import Kink, Target
+from featlab.gaussian.quadrature import moved_surfaces, nested_rule
+from featlab.targets import Target
 
 _KNOWN_NODES = {1: 16, 2: 8, 3: 5, 4: 4}
 _INNER_NODES = {1: 24, 2: 14, 3: 7, 4: 5}
@@ -34,12 +34,6 @@ class Regime:
     width: int
     known_dimension: int
     residual: float
-
-
-@dataclass(frozen=True)
-class _InnerSurface:
-    variables: tuple[int, ...]
-    function: Callable[[Floats], Floats]
 
 
 def giant_step_subspace(energies: Energies, degree: int) -> Floats:
@@ -96,24 +90,10 @@ def _conditional_squares(
     """sum_{|b| = k} E[f h_b(z) | x = point]^2 for k = 0..max_degree."""
     free = unknown.shape[1]
     dimension = free + target.hidden
-
-    def fields(z: Floats) -> Floats:
-        return np.column_stack([point @ known.T + z[:, :free] @ unknown.T, z[:, free:]])
-
-    def inside(kink: Kink) -> _InnerSurface:
-        return _InnerSurface(_moving_axes(kink.variables, unknown, target.rank), lambda z: kink.function(fields(z)))
-
-    surfaces = [surface for surface in map(inside, target.kinks) if surface.variables]
-    rule = nested_rule(surfaces, dimension, nodes)
-    values = rule.weights * target.link(fields(rule.points))
+    offset, turn = np.append(known @ point, np.zeros(target.hidden)), block_diag(unknown, np.eye(target.hidden))
+    rule = nested_rule(moved_surfaces(target.kinks, offset, turn), dimension, nodes)
+    values = rule.weights * target.link(offset + rule.points @ turn.T)
     if not free:  # everything is known: no further degree explains the noise inside the link
         return np.concatenate([[np.sum(values) ** 2], np.zeros(max_degree)])
     squares = [np.sum((values @ hermite_products(rule.points[:, :free], k)) ** 2) for k in range(max_degree + 1)]
     return np.array(squares)
-
-
-def _moving_axes(variables: tuple[int, ...], unknown: Floats, rank: int) -> tuple[int, ...]:
-    """The inner axes that a surface in these fields depends on, once the known coordinates are fixed."""
-    of_directions = [v for v in variables if v < rank]
-    inner = [axis for axis in range(unknown.shape[1]) if np.any(unknown[of_directions, axis] != 0)]
-    return (*inner, *(unknown.shape[1] + v - rank for v in variables if v >= rank))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from featlab.gaussian.hermite import Floats
+from featlab.gaussian.matrices import reduced_rows
 
 _SNAP = 1e-7
 
@@ -21,20 +22,7 @@ def readable_basis(spanning: Floats, dimension: int) -> Floats:
     The span of w2 and w3 comes back as these two axes, not as a rotation of them; that of w1 + w2 as (w1 + w2)/sqrt(2).
     Entries that are zero to seven digits are made so: a direction is only known to its numerical error.
     """
-    vectors = np.linalg.svd(spanning)[0][:, :dimension].T.copy()
-    row = 0
-    for column in range(vectors.shape[1]):
-        if row == dimension:
-            break
-        pivot = row + int(np.argmax(np.abs(vectors[row:, column])))
-        if abs(vectors[pivot, column]) < 1e-3:
-            continue
-        vectors[[row, pivot]] = vectors[[pivot, row]]
-        vectors[row] /= vectors[row, column]
-        for other in range(dimension):
-            if other != row:
-                vectors[other] -= vectors[other, column] * vectors[row]
-        row += 1
+    vectors = reduced_rows(np.linalg.svd(spanning)[0][:, :dimension].T, least_pivot=1e-3)
     vectors[np.abs(vectors) < _SNAP] = 0.0
     basis, triangle = np.linalg.qr(vectors.T)
     basis = basis * np.sign(np.diag(triangle))

@@ -27,7 +27,7 @@ from featlab.targets import Target
 from featlab.targets import target as make_target
 from featlab.theory.giant.features import Features, Neurons
 from featlab.theory.giant.given import given_features, given_ridge_risk
-from featlab.theory.giant.labels import Labels
+from featlab.theory.giant.labels import LabelsGivenSpike
 from featlab.theory.giant.readout import giant_step_features, neuron_law
 from featlab.theory.giant.ridge import Sizes, ridge_risk
 from featlab.theory.question import Question, Start
@@ -239,7 +239,7 @@ def limit_features(
     sizes: Sizes,
     gradient: GradientSpike | None = None,
     neurons: Neurons | None = None,
-) -> tuple[Features, Labels]:
+) -> tuple[Features, LabelsGivenSpike]:
     """Theory's features and labels after a step gamma = `size` on n = `sizes.samples`.
 
     Args:

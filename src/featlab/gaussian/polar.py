@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from featlab.gaussian.hermite import Floats, Integers
-from featlab.gaussian.quadrature import Rule, Surface, legendre, pad_by_line, roots_on_lines
+from featlab.gaussian.quadrature import Rule, Surface, cut_edges, pad_by_line, panels, roots_on_lines
 
 TAIL = 8.5  # radii beyond sqrt(dimension) + 8.5 have a probability below 1e-16
 _CONE_RADII = (0.3, 1.0, 2.5)
@@ -35,7 +35,7 @@ def direction_rule(dimension: int, nodes: int, cones: Sequence[Function]) -> tup
     prefix, weights, sines = np.zeros((1, 0)), np.ones(1), np.ones(1)
     for level in range(dimension - 2):
         breaks = {0.0, 0.5 * np.pi, np.pi, *(_circular_cones(dimension, cones) if level == 0 else ())}
-        t, w = _panels(np.array(sorted(breaks)), nodes, graded)
+        t, w = panels(np.array(sorted(breaks)), nodes, graded)
         w = w * np.sin(t) ** (dimension - 2 - level)
         prefix = np.column_stack([np.repeat(prefix, t.size, axis=0), np.outer(sines, np.cos(t)).ravel()])
         weights, sines = np.outer(weights, w).ravel(), np.outer(sines, np.sin(t)).ravel()
@@ -43,21 +43,6 @@ def direction_rule(dimension: int, nodes: int, cones: Sequence[Function]) -> tup
     directions = np.column_stack([prefix[line], sines[line] * np.cos(t), sines[line] * np.sin(t)])
     weights = weights[line] * w
     return directions, weights / weights.sum()
-
-
-def _panels(edges: Floats, nodes: int, graded: bool) -> tuple[Floats, Floats]:
-    """Gauss-Legendre on each panel between the edges, along the last axis.
-
-    A label such as h1 h2 h3 varies on every scale near the coordinate planes; the graded map s -> s^2 (3 - 2 s), which
-    crowds nodes at both ends of a panel, resolves them. It costs accuracy where only a few nodes can be paid for.
-    """
-    t, w = legendre(nodes)
-    s, w = 0.5 * (t + 1), 0.5 * w
-    if graded:
-        s, w = s * s * (3 - 2 * s), w * 6 * s * (1 - s)
-    low, width = edges[..., :-1, None], np.diff(edges, axis=-1)[..., None]
-    points, weights = low + width * s, width * w
-    return points.reshape(*edges.shape[:-1], -1), weights.reshape(*edges.shape[:-1], -1)
 
 
 def _circular_cones(dimension: int, cones: Sequence[Function]) -> list[float]:
@@ -81,7 +66,7 @@ def _circles(
 ) -> tuple[Integers, Floats, Floats]:
     """The innermost angle on (0, 2 pi) for each prefix, cut at quadrants and where a cone is crossed."""
     lines = len(prefix)
-    cuts = [np.broadcast_to(np.arange(5) * 0.5 * np.pi, (lines, 5))]
+    cuts = [np.zeros((lines, 0))]
     for cone in cones:
 
         def values(line: Integers, angle: Floats, cone: Function = cone) -> Floats:
@@ -90,8 +75,8 @@ def _circles(
 
         scan = np.linspace(0, 2 * np.pi, 120) + 1e-3  # off the quadrants, which are cut already
         cuts.append(pad_by_line(*roots_on_lines(values, lines, scan[:-1]), lines, 2 * np.pi))
-    edges = np.sort(np.concatenate(cuts, axis=1), axis=1)
-    angle, weight = _panels(edges, nodes, graded)
+    edges = cut_edges(0.5 * np.pi * np.arange(5.0), np.concatenate(cuts, axis=1))
+    angle, weight = panels(edges, nodes, graded)
     line, place = np.nonzero(weight > 1e-14)
     return line, angle[line, place], weight[line, place]
 
@@ -114,8 +99,7 @@ def polar_rule(surfaces: Sequence[Surface], dimension: int, nodes: int) -> Rule:
     crossing = [surface.function for surface in surfaces if not is_cone(surface.function, dimension)]
     directions, weights = direction_rule(dimension, nodes, cones)
     reach = np.sqrt(dimension) + TAIL
-    fixed = np.array([0.0, 0.15, 0.4, 1.0]) * reach
-    cuts = [np.broadcast_to(fixed, (len(directions), fixed.size))]
+    cuts = [np.zeros((len(directions), 0))]
     for function in crossing:
 
         def values(ray: Integers, radius: Floats, function: Function = function) -> Floats:
@@ -123,8 +107,8 @@ def polar_rule(surfaces: Sequence[Surface], dimension: int, nodes: int) -> Rule:
 
         scan = np.linspace(1e-9, reach, 141)
         cuts.append(pad_by_line(*roots_on_lines(values, len(directions), scan), len(directions), reach))
-    edges = np.sort(np.concatenate(cuts, axis=1), axis=1)
-    radius, radial = _panels(edges, nodes, graded=False)
+    edges = cut_edges(np.array([0.0, 0.15, 0.4, 1.0]) * reach, np.concatenate(cuts, axis=1))
+    radius, radial = panels(edges, nodes)
     ray, place = np.nonzero(radial > 0)
     radius, radial = radius[ray, place], radial[ray, place] * _chi_density(dimension, radius[ray, place])
     total = weights[ray] * radial

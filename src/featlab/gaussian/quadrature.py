@@ -35,6 +35,31 @@ class Surface(Protocol):
 
 
 @dataclass(frozen=True)
+class ZeroSet:
+    """The surface on which a function of points (..., dimension) vanishes; it depends on these coordinates only."""
+
+    variables: tuple[int, ...]
+    function: Callable[[Floats], Floats]
+
+
+def moved_surfaces(surfaces: Sequence[Surface], offset: Floats, matrix: Floats) -> list[Surface]:
+    """The surfaces in coordinates z with fields = offset + matrix z, offset (D,), matrix (D, E).
+
+    A surface that depends on no coordinate any more cuts nothing and is left out.
+    """
+    found: list[Surface] = []
+    for surface in surfaces:
+
+        def function(z: Floats, function: Callable[[Floats], Floats] = surface.function) -> Floats:
+            return function(offset + z @ matrix.T)
+
+        moving = np.flatnonzero(np.any(matrix[list(surface.variables)] != 0, axis=0))
+        if moving.size:
+            found.append(ZeroSet(tuple(moving.tolist()), function))
+    return found
+
+
+@dataclass(frozen=True)
 class Rule:
     """Points (N, D) and weights (N,) with sum of weights times f(points) = E[f(z)], z ~ N(0, I_D)."""
 
@@ -46,14 +71,69 @@ class Rule:
         return np.tensordot(self.weights, values, axes=1)
 
 
-def _gaussian_density(x: Floats) -> Floats:
+def gaussian_density(x: Floats) -> Floats:
+    """phi(x) = exp(-x^2 / 2) / sqrt(2 pi)."""
     return np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=64)
 def legendre(nodes: int) -> tuple[Floats, Floats]:
-    """Gauss-Legendre nodes and weights on [-1, 1]."""
+    """Gauss-Legendre nodes and weights on [-1, 1]: exact for polynomials of degree <= 2 nodes - 1."""
     return np.polynomial.legendre.leggauss(nodes)
+
+
+def panels(edges: Floats, nodes: int, graded: bool = False) -> tuple[Floats, Floats]:
+    """Gauss-Legendre on each panel between the increasing edges (..., E): points and weights (..., (E - 1) nodes).
+
+    Exact for the integral over [first edge, last edge] of functions that are polynomials of degree <= 2 nodes - 1 on
+    every panel. A panel of no length has weights 0.
+
+    Args:
+        graded: crowd nodes at both ends of each panel by the map s -> s^2 (3 - 2 s) of [0, 1], which resolves functions
+            that vary on every scale there, such as h1 h2 h3 near the coordinate planes; then no polynomial is exact.
+    """
+    t, w = legendre(nodes)
+    if graded:
+        s = 0.5 * (t + 1)
+        t, w = 2 * s * s * (3 - 2 * s) - 1, 6 * w * s * (1 - s)
+    half = 0.5 * np.diff(edges, axis=-1)[..., None]
+    points = 0.5 * (edges[..., 1:] + edges[..., :-1])[..., None] + half * t
+    shape = (*edges.shape[:-1], -1)
+    return points.reshape(shape), (half * w).reshape(shape)
+
+
+def gaussian_panels(edges: Floats, nodes: int) -> tuple[Floats, Floats]:
+    """The same with the density of N(0, 1) in the weights, for functions that are smooth on every panel.
+
+    The mass outside of the edges is missing, and the density itself is integrated with the error of the rule: 1e-12
+    with 8 nodes on panels of length 1.
+    """
+    points, weights = panels(edges, nodes)
+    return points, weights * gaussian_density(points)
+
+
+def cut_edges(fixed: Sequence[float] | Floats, crossings: Floats) -> Floats:
+    """Edges of panels on many lines (..., E + K): the fixed ones (E,), and each line's own crossings (..., K).
+
+    A crossing beyond the first or the last of the fixed edges is put there, where it bounds an empty panel.
+    """
+    everywhere = np.broadcast_to(fixed, (*crossings.shape[:-1], len(fixed)))
+    return np.sort(np.concatenate([everywhere, np.clip(crossings, fixed[0], fixed[-1])], axis=-1), axis=-1)
+
+
+def gaussian_lines(
+    fixed: Sequence[float] | Floats, crossings: Floats, nodes: int, narrowest: float = 0.0
+) -> tuple[Integers, Floats, Floats]:
+    """Line numbers, positions and weights of `gaussian_panels` on many lines, each cut at its own crossings (L, K).
+
+    Args:
+        fixed: edges that every line has; the first and the last are its ends.
+        narrowest: panels that are not wider are left out.
+    """
+    edges = cut_edges(fixed, crossings)
+    points, weights = gaussian_panels(edges, nodes)
+    line, place = np.nonzero(np.repeat(np.diff(edges, axis=1) > narrowest, nodes, axis=1))
+    return line, points[line, place], weights[line, place]
 
 
 @lru_cache(maxsize=512)
@@ -68,10 +148,7 @@ def gauss_segment(low: float, high: float, nodes: int) -> tuple[Floats, Floats]:
         return -x[::-1], w[::-1]
     reach = REACH + 2.0 * np.sqrt(nodes)  # where a polynomial of degree 2 nodes has died out under the density
     edges = np.linspace(max(low, -reach), min(high, reach), 25)
-    t, w = legendre(40)
-    half = 0.5 * np.diff(edges)[:, None]
-    grid = (0.5 * (edges[1:] + edges[:-1])[:, None] + half * t).ravel()
-    measure = (half * w).ravel() * _gaussian_density(grid)
+    grid, measure = gaussian_panels(edges, 40)
     mass = measure.sum()
     basis = np.empty((nodes, grid.size))
     basis[0] = np.sqrt(measure / mass)
@@ -193,8 +270,7 @@ def _cut_lines(
 ) -> tuple[Integers, Floats, Floats]:
     """Composite Gauss-Legendre points on the line through each point, cut at its own crossings."""
     count, axis = points.shape
-    fixed = np.array(sorted({-REACH, -3.0, *breaks, 3.0, REACH}))
-    cuts = [np.broadcast_to(fixed, (count, fixed.size))]
+    cuts = []
     for surface in surfaces:
 
         def values(line: Integers, position: Floats, surface: Surface = surface) -> Floats:
@@ -203,13 +279,8 @@ def _cut_lines(
             return surface.function(full)
 
         cuts.append(pad_by_line(*roots_on_lines(values, count, _SCAN), count, REACH))
-    edges = np.sort(np.concatenate(cuts, axis=1), axis=1)
-    t, w = legendre(nodes)
-    half = 0.5 * np.diff(edges, axis=1)[:, :, None]
-    x = 0.5 * (edges[:, 1:] + edges[:, :-1])[:, :, None] + half * t
-    weight = half * w * _gaussian_density(x)
-    line, piece, node = np.nonzero(np.broadcast_to(half > 0, x.shape))
-    return line, x[line, piece, node], weight[line, piece, node]
+    fixed = sorted({-REACH, -3.0, *breaks, 3.0, REACH})
+    return gaussian_lines(fixed, np.concatenate(cuts, axis=1), nodes)
 
 
 def pad_by_line(line: Integers, position: Floats, lines: int, fill: float) -> Floats:

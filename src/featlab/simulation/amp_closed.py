@@ -19,6 +19,7 @@ import numpy as np
 from jax import Array, lax
 from jax.scipy.special import erf
 
+from featlab.gaussian.quadrature import legendre
 from featlab.targets.patterns import PolynomialAndParity, polynomial_and_parity
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ Gradient = Callable[[Array, Array, Array], Array]
 Denoiser = Callable[[Array, Array, Array], tuple[Array, Array]]
 
 # Gauss-Legendre nodes on (0, 1) for Plackett's integral: 12 of them give float32 up to correlations of 0.9.
-_NODES, _WEIGHTS = (array / 2 for array in np.polynomial.legendre.leggauss(12))
+_NODES, _WEIGHTS = (array / 2 for array in legendre(12))
 # Chebyshev coefficients of log(erfc(x) exp(x^2) / t) in 4t - 2, t = 1 / (1 + x/2) (Press et al., Numerical Recipes,
 # 3rd edition, section 6.2.2, the short version): relative error below 1.2e-7 for all x >= 0.
 _TAIL = (-1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807, -1.13520398, 1.48851587)

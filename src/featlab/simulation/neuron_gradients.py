@@ -14,13 +14,13 @@ of `featlab.theory.spiked`, which it is there to test.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 
 from featlab.errors import InvalidParameter
 from featlab.gaussian.activations import Activation
 from featlab.gaussian.hermite import Floats
+from featlab.gaussian.quadrature import gauss_pieces
 from featlab.targets import Isotropic, Target
 
 _NODES = 64  # of Gauss-Hermite on each axis
@@ -65,16 +65,10 @@ def neuron_gradients(
 
 def _mean(target: Target, activation: Activation, overlap: float, bias: float) -> Floats:
     """E[G] on the axes beta and z, by a product rule."""
-    points, weights = _rule()
+    points, weights = gauss_pieces((), _NODES)
     slopes = activation.derivative(overlap * points[:, None] + np.sqrt(1 - overlap**2) * points + bias)
     labels = weights * target.link(points[:, None])
     return np.array([(labels * points) @ slopes @ weights, labels @ slopes @ (weights * points)])
-
-
-@cache
-def _rule() -> tuple[Floats, Floats]:
-    points, weights = np.polynomial.hermite_e.hermegauss(_NODES)
-    return points, weights / weights.sum()
 
 
 def _of_batch(

@@ -17,7 +17,7 @@ from featlab.targets.evaluate import Floats, Jet, values
 from featlab.targets.kinks import Kink
 from featlab.targets.model import Target
 from featlab.targets.rank import Probe, relevant_subspace
-from featlab.targets.reduction import basis_remarks, readable_basis
+from featlab.targets.reduction import basis_remarks, exact_basis
 from featlab.targets.surfaces import gaussian_points
 
 MAX_RANK = 9
@@ -37,7 +37,7 @@ def function_target(function: Function, rank: int | None, kinks: tuple[Function,
     basis = relevant_subspace(_probe(numpy_link, kinks, int(rank)), int(rank), range(rank))
     if not len(basis):
         raise InvalidTarget("the target is constant, up to rounding: there is nothing to learn")
-    rows = readable_basis(basis, error=10 * _ERROR)
+    rows = exact_basis(basis, error=10 * _ERROR)
     directions = np.array([[float(values(x, {})) for x in rows.row(k)] for k in range(rows.rows)])
     return Target(
         text=f"<{_name(function).strip('<>')}>",

@@ -10,6 +10,7 @@ import numpy as np
 import sympy
 
 from featlab.errors import InvalidTarget
+from featlab.gaussian.matrices import reduced_rows
 from featlab.targets.canonical import canonical, free_names
 from featlab.targets.evaluate import Floats, gradient_at, gradients, number, value_at, values
 from featlab.targets.functions import row_of
@@ -56,7 +57,7 @@ def reduce(tree: sympy.Expr, typed: Sequence[str], typed_noise: Sequence[str]) -
     if not len(basis):
         what = "the target depends on its noise xi only" if noises else "the target is constant, up to rounding"
         raise InvalidTarget(f"{what}: there is nothing to learn", suggestion="let it depend on h1")
-    rows, noise_rows = readable_basis(basis), readable_basis(noise_basis)
+    rows, noise_rows = exact_basis(basis), exact_basis(noise_basis)
     reduced = _substituted(tree, probe, names, rows, noise_rows)
     if reduced is None:
         rows, noise_rows = sympy.eye(len(directions)), sympy.eye(len(noises))
@@ -71,7 +72,7 @@ def reduce(tree: sympy.Expr, typed: Sequence[str], typed_noise: Sequence[str]) -
     return Reduced(reduced, rows.rows, noise_rows.rows, matrix, tuple(remarks))
 
 
-def readable_basis(basis: Floats, error: float = 1e-12) -> sympy.Matrix:
+def exact_basis(basis: Floats, error: float = 1e-12) -> sympy.Matrix:
     """Exact orthonormal rows for the span of the rows of `basis`, where its numbers allow it.
 
     Coordinate axes stay coordinate axes. Otherwise the reduced row echelon form is read as rational numbers (or a
@@ -88,7 +89,8 @@ def readable_basis(basis: Floats, error: float = 1e-12) -> sympy.Matrix:
         squares = [_rational(x * x, error) for x in unit]
         if all(square is not None for square in squares) and sum(squares) == 1:  # type: ignore[arg-type]
             return sympy.Matrix([[_signed_root(x, s) for x, s in zip(unit, squares, strict=True)]])
-    echelon = _echelon(basis)
+    echelon = reduced_rows(basis, least_pivot=1e-9)
+    echelon[np.abs(echelon) < 1e-10] = 0.0
     fractions = [[_rational(x, error) for x in row] for row in echelon]
     if all(x is not None for row in fractions for x in row):
         return _orthonormal_rows(
@@ -108,25 +110,6 @@ def _signed_root(x: float, square: Fraction | None) -> sympy.Expr:
     assert square is not None
     root = sympy.sqrt(sympy.Rational(square.numerator, square.denominator))
     return root if x >= 0 else -root
-
-
-def _echelon(basis: Floats) -> Floats:
-    """Reduced row echelon form with rows swapped for stability."""
-    rows = basis.copy()
-    done = 0
-    for column in range(rows.shape[1]):
-        if done == len(rows):
-            break
-        pivot = done + int(np.argmax(np.abs(rows[done:, column])))
-        if abs(rows[pivot, column]) < 1e-9:
-            continue
-        rows[[done, pivot]] = rows[[pivot, done]]
-        rows[done] /= rows[done, column]
-        for other in range(len(rows)):
-            if other != done:
-                rows[other] -= rows[other, column] * rows[done]
-        done += 1
-    return np.where(np.abs(rows) < 1e-10, 0.0, rows)
 
 
 def _orthonormal_rows(rows: list[list[sympy.Rational]]) -> sympy.Matrix:

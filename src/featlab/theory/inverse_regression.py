@@ -30,12 +30,11 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from scipy.special import ndtri
-from scipy.stats import qmc
 
 from featlab.analysis.verdict import check_size
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
+from featlab.gaussian.sobol import sobol_normals
 from featlab.learners.checks import finite_number, positive_number
 from featlab.learners.spectral_methods import check_slices
 from featlab.targets import Target
@@ -165,10 +164,7 @@ def _averaged(target: Target | str, slices: int, matrix: Callable[[SliceMoments]
 def _labelled(target: Target, key: int) -> tuple[Floats, Floats]:
     """Fields (N, r) and labels (N,); every sign of every field with the same noise, so that symmetries are exact."""
     columns = target.rank + target.hidden + (target.noise > 0)
-    uniform = qmc.Sobol(columns, scramble=True, rng=np.random.default_rng([11, key])).random_base2(
-        _LOG2_POINTS - target.rank
-    )
-    points = ndtri(np.where(uniform > 0, uniform, 0.5 / len(uniform)))
+    points = sobol_normals(columns, 2 ** (_LOG2_POINTS - target.rank), (11, key))
     signs = np.array(list(product([1.0, -1.0], repeat=target.rank)))
     fields = (signs[:, None, :] * points[:, : target.rank]).reshape(-1, target.rank)
     others = np.tile(points[:, target.rank :], (len(signs), 1))

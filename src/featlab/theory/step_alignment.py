@@ -15,11 +15,11 @@ zero, and the fluctuation Gaussian, which for polynomials of high degree it beco
 from __future__ import annotations
 
 import numpy as np
-from numpy.polynomial.hermite_e import hermegauss
 from scipy.stats import norm
 
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
+from featlab.gaussian.quadrature import gauss_pieces
 from featlab.learners.checks import positive_integer
 from featlab.targets import Target
 from featlab.targets import target as make_target
@@ -65,7 +65,7 @@ def step_alignment(target: Target | str, cosines: Floats, dim: int, samples: int
 
 def _grid(rank: int) -> tuple[Floats, Floats]:
     """Nodes (k, r) and weights of N(0, I_r)."""
-    nodes, weights = hermegauss(_NODES)
+    nodes, weights = gauss_pieces((), _NODES)
     fields = np.stack(np.meshgrid(*[nodes] * rank, indexing="ij"), axis=-1).reshape(-1, rank)
     weight = np.prod(np.stack(np.meshgrid(*[weights] * rank, indexing="ij"), axis=-1).reshape(-1, rank), axis=1)
     return fields, weight / weight.sum()

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import erfc
 
 from featlab.gaussian.hermite import Floats
-from featlab.gaussian.quadrature import legendre
+from featlab.gaussian.quadrature import gaussian_panels
 from featlab.targets import Target
 from featlab.targets.patterns import polynomial_and_parity
 from featlab.theory.bayes.channel import Channel, Told
@@ -51,11 +51,8 @@ class PhaseRetrieval:
     @cached_property
     def _rule(self) -> tuple[Floats, Floats, Floats, Floats]:
         edges = np.concatenate([[0.0], 2.0 ** np.arange(-13, 2), [4.0, 7.0]])
-        t, w = legendre(8)
-        half = 0.5 * np.diff(edges)[:, None]
-        z = (0.5 * (edges[1:] + edges[:-1])[:, None] + half * t).ravel()
-        weights = 2 * (half * w).ravel() * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
-        return z[:, None], weights, *evenly_spaced(51)
+        z, weights = gaussian_panels(edges, 8)
+        return z[:, None], 2 * weights, *evenly_spaced(51)
 
     def at(self, overlap: Floats) -> Told:
         """F and H at q (given as a 1 x 1 matrix)."""
@@ -79,12 +76,9 @@ def parity_axis(q: float) -> tuple[Floats, Floats, Floats]:
     scale = np.sqrt(v / q)
     grades = scale * np.array([0.5, 1.0, 2.0, 4.0, 8.0])
     edges = np.unique([0.0, *grades[grades < 7.5], 1.0, 2.0, 4.0, 7.5])
-    t, w = legendre(10)
-    half = 0.5 * np.diff(edges)[:, None]
-    s = (0.5 * (edges[1:] + edges[:-1])[:, None] + half * t).ravel()
-    weights = 2 * (half * w).ravel() * np.exp(-0.5 * s * s) / np.sqrt(2 * np.pi)
+    s, weights = gaussian_panels(edges, 10)
     ratio = s / scale
-    return erfc(ratio / np.sqrt(2)), weights, np.sqrt(2 / (np.pi * v)) * np.exp(-0.5 * ratio**2)
+    return erfc(ratio / np.sqrt(2)), 2 * weights, np.sqrt(2 / (np.pi * v)) * np.exp(-0.5 * ratio**2)
 
 
 class TwoParity:

@@ -14,15 +14,16 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtri
-from scipy.stats import qmc
 
 from featlab.analysis.level_sets import Fibres, together
 from featlab.gaussian.hermite import Floats
+from featlab.gaussian.quadrature import gauss_pieces
+from featlab.gaussian.sobol import sobol_uniforms
 from featlab.targets import Target
 from featlab.theory.bayes.channel import Told
 from featlab.theory.bayes.neighbourhood import Grading, level_set_around, noise_inside
 from featlab.theory.bayes.posterior import scores
-from featlab.theory.bayes.rules import View, extend, gauss_hermite, lines_through
+from featlab.theory.bayes.rules import View, extend, lines_through
 from featlab.theory.bayes.symmetry import Fold, fold, invariances
 
 # Ranges of the smallest deviation of V, each with its own nodes; in all but the first only a window around z matters.
@@ -62,7 +63,7 @@ class Sample:
             return ndtri(self.uniform), np.full(self.uniform.shape[1], 1 / self.uniform.shape[1])
         # Far branches of the level set compete at a middling V; at a small one only the nearest is seen, almost flat.
         steep = bool(np.any((np.diag(overlap) > _MUCH_OVERLAP) & (1 - np.diag(overlap) >= _FINEST[0] ** 2)))
-        t, w = gauss_hermite(_INNER_NODES if steep else _FEW_INNER_NODES)
+        t, w = gauss_pieces((), _INNER_NODES if steep else _FEW_INNER_NODES)
         nodes = np.stack([axis.ravel() for axis in np.meshgrid(*[t] * rank, indexing="ij")], axis=1)
         return nodes[None], np.prod(np.meshgrid(*[w] * rank, indexing="ij"), axis=0).ravel()
 
@@ -176,7 +177,7 @@ def _panels(target: Target, ranges: Ranges, group: Fold) -> Sample:
 def _sobol(target: Target, ranges: Ranges, count: int) -> Sample:
     """Scrambled Sobol points for x and, shifted along a lattice, for omega given z: three fields or more."""
     rank, dimension = target.rank, target.rank + target.hidden
-    uniform = qmc.Sobol(dimension + rank, seed=20_240_915).random(count)
+    uniform = sobol_uniforms(dimension + rank, count, 20_240_915)
     points = ndtri(uniform[:, :dimension])
     lattice = np.outer(np.arange(_SHIFTS), np.array([1, 7, 11, 13])[:rank]) / _SHIFTS
     shifted = np.clip((uniform[:, None, dimension:] + lattice) % 1.0, 1e-9, 1 - 1e-9)

@@ -11,6 +11,8 @@ from scipy.special import ndtr
 
 from featlab.analysis.label_law import label_law
 from featlab.gaussian.hermite import Floats, Integers
+from featlab.gaussian.matrices import triangular_root
+from featlab.gaussian.quadrature import gaussian_density
 from featlab.targets import Target
 from featlab.theory.bayes.channel import Told
 from featlab.theory.bayes.outer import known_fields
@@ -23,7 +25,6 @@ from featlab.theory.bayes.rules import (
     crossing_places,
     extend,
     lines_through,
-    triangular_root,
 )
 
 # Nodes on each panel and of smooth axes, by the number of axes that are not last; three directions, whose average over
@@ -50,7 +51,7 @@ class Discrete:
         rank = self.target.rank
         known = known_fields(self.target, overlap)
         factor = np.eye(self.view.dimension)
-        factor[:rank, :rank] = triangular_root(np.eye(rank) - overlap)
+        factor[:rank, :rank] = triangular_root(np.eye(rank) - overlap, scale=1.0)
         mass, moment = self.masses(known.omega, factor)
         # g_out = L^{-T} E[t | y, omega]
         score = np.linalg.solve(factor[:rank, :rank].T, np.moveaxis(moment, -1, 0).reshape(rank, -1))
@@ -107,5 +108,5 @@ class Discrete:
             raise AssertionError(
                 f"{self.target.text}: a label outside {self.law.atoms}, yet its labels looked discrete"
             )
-        density = np.exp(-0.5 * np.stack([low, high]) ** 2) / np.sqrt(2 * np.pi)
+        density = gaussian_density(np.stack([low, high]))
         return label, row, ndtr(high) - ndtr(low), density[0] - density[1]

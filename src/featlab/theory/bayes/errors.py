@@ -12,6 +12,8 @@ import numpy as np
 
 from featlab.analysis.label_law import label_law
 from featlab.gaussian.hermite import Floats
+from featlab.gaussian.matrices import triangular_root
+from featlab.gaussian.quadrature import gauss_pieces
 from featlab.targets import Target, target
 from featlab.theory.bayes.discrete import Discrete
 from featlab.theory.bayes.outer import known_fields
@@ -20,9 +22,7 @@ from featlab.theory.bayes.rules import (
     FINE_PANELS,
     View,
     extend,
-    gauss_hermite,
     lines_through,
-    triangular_root,
 )
 
 # By the number of fields: nodes on each panel and of smooth axes.
@@ -57,7 +57,7 @@ def bayes_errors(of: Target | str, overlap: Floats) -> BayesErrors:
     overlap = (vectors * np.clip(values, 0.0, 1 - 1e-10)) @ vectors.T
     known = known_fields(of, overlap, smooth=False)
     factor = np.eye(of.rank + of.hidden)
-    factor[: of.rank, : of.rank] = triangular_root(np.eye(of.rank) - overlap)
+    factor[: of.rank, : of.rank] = triangular_root(np.eye(of.rank) - overlap, scale=1.0)
     mean, square = _moments(of, known.omega, factor)
     guess = _without_noise_inside(of, known.omega)
     spread = known.weights @ (square - mean**2)
@@ -109,7 +109,7 @@ def _without_noise_inside(of: Target, omega: Floats) -> Floats:
     """g(omega), averaged over the noise variables inside the link."""
     guess, weights = omega[:, None, :], np.ones(1)
     for _ in range(of.hidden):
-        x, w = gauss_hermite(_NOISE_NODES)
+        x, w = gauss_pieces((), _NOISE_NODES)
         count = guess.shape[1]
         noise = np.broadcast_to(np.tile(x, count)[None, :, None], (len(omega), count * x.size, 1))
         guess = np.concatenate([np.repeat(guess, x.size, axis=1), noise], axis=2)

@@ -16,7 +16,7 @@ from featlab.analysis.label_law import label_law
 from featlab.analysis.level_sets import Fibres, Lines, level_sets, padded, roots, segments
 from featlab.analysis.pieces import monotone_pieces
 from featlab.gaussian.hermite import Floats, Integers
-from featlab.gaussian.quadrature import legendre, static_breaks
+from featlab.gaussian.quadrature import gaussian_density, panels, static_breaks
 from featlab.targets import Target
 from featlab.theory.bayes.symmetry import Fold
 
@@ -148,10 +148,7 @@ def _places(target: Target, centres: Floats, axis: int, grading: Grading, least:
     crowded = [b + step for b in breaks for step in (-0.3, -0.1, 0.0, 0.1, 0.3)]
     fixed = np.tile(np.array(crowded), (len(centres), 1))
     edges = np.sort(np.clip(np.column_stack([graded, fixed]), low, high), axis=1)
-    t, w = legendre(grading.nodes)
-    half = 0.5 * np.diff(edges, axis=1)[:, :, None]
-    x = (0.5 * (edges[:, 1:] + edges[:, :-1])[:, :, None] + half * t).reshape(len(centres), -1)
-    weights = (half * w).reshape(len(centres), -1)
+    x, weights = panels(edges, grading.nodes)
     if axis >= target.rank:
-        weights = weights * np.exp(-0.5 * x**2) / np.sqrt(2 * np.pi)
+        weights = weights * gaussian_density(x)
     return x, np.where(weights > 1e-12, weights, 0.0)

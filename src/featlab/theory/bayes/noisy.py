@@ -19,6 +19,8 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtr
 
 from featlab.gaussian.hermite import Floats, Integers
+from featlab.gaussian.matrices import triangular_root
+from featlab.gaussian.quadrature import gaussian_density
 from featlab.targets import Target
 from featlab.theory.bayes.channel import Told
 from featlab.theory.bayes.outer import known_fields
@@ -31,7 +33,6 @@ from featlab.theory.bayes.rules import (
     crossing_places,
     extend,
     lines_through,
-    triangular_root,
 )
 
 # By the number of axes across the lines: nodes on each panel and of smooth axes, panels, cells on a line.
@@ -97,7 +98,7 @@ class Noisy:
         known = known_fields(self.target, overlap)
         covariance = np.eye(self.view.dimension)
         covariance[:rank, :rank] -= overlap
-        factor = triangular_root(covariance[np.ix_(order, order)])
+        factor = triangular_root(covariance[np.ix_(order, order)], scale=1.0)
         centres = np.zeros((len(known.omega), self.view.dimension))
         centres[:, :rank] = known.omega
         centres = centres[:, order]
@@ -124,7 +125,7 @@ class Noisy:
         edges = np.concatenate([fixed, crossing_places(lines, self.view, centres, factor)], axis=1)
         edges = np.sort(edges, axis=1)
         first, final = self._labels(lines, centres, factor, edges)
-        density = np.exp(-0.5 * edges**2) / np.sqrt(2 * np.pi)
+        density = gaussian_density(edges)
         mass = lines.weights[:, None] * np.diff(ndtr(edges), axis=1)
         measure = np.empty((*mass.shape, 2 + across))
         measure[..., 0] = mass

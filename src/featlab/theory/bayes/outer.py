@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from featlab.gaussian.hermite import Floats
+from featlab.gaussian.matrices import triangular_root
 from featlab.targets import Target
-from featlab.theory.bayes.rules import COARSE_PANELS, FINE_PANELS, View, extend, lines_through, triangular_root
+from featlab.theory.bayes.rules import COARSE_PANELS, FINE_PANELS, View, extend, lines_through
 from featlab.theory.bayes.symmetry import Fold, fold
 
 # Cuts at these multiples of the deviation of z given omega around each kink, and nodes on each panel, by rank.
@@ -47,7 +48,7 @@ def known_fields(target: Target, overlap: Floats, *, smooth: bool = True) -> Kno
     view = View(target)
     group = fold(target, overlap)
     factor = np.zeros((view.dimension, view.dimension))
-    factor[:rank, :rank] = triangular_root(overlap)
+    factor[:rank, :rank] = triangular_root(overlap, scale=1.0)
     centre = np.zeros((1, view.dimension))
     lines = lines_through(centre)
     live = max(1, int(np.count_nonzero(np.diag(factor))))

@@ -16,7 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featlab.gaussian.hermite import Floats, Integers
-from featlab.gaussian.quadrature import legendre, pad_by_line, roots_on_lines, static_breaks
+from featlab.gaussian.quadrature import (
+    gauss_pieces,
+    gaussian_lines,
+    pad_by_line,
+    roots_on_lines,
+    static_breaks,
+)
 from featlab.targets import Target
 
 REACH = 8.0  # the mass beyond is 1e-15
@@ -136,27 +142,17 @@ def extend(
         return Lines(lines.owner, np.column_stack([lines.t, np.zeros(len(lines.t))]), lines.weights)
     crossings = crossing_places(lines, view, centres, factor) if margins is not None else np.zeros((len(lines.t), 0))
     if crossings.shape[1] == 0 and not margins:
-        x, w = gauss_hermite(smooth_nodes)
+        x, w = gauss_pieces((), smooth_nodes)
         rows = np.repeat(np.arange(len(lines.t)), x.size)
         return Lines(
             lines.owner[rows],
             np.column_stack([lines.t[rows], np.tile(x, len(lines.t))]),
             np.outer(lines.weights, w).ravel(),
         )
-    cuts = [np.broadcast_to(np.array(panels), (len(lines.t), len(panels)))]
     around = [crossings] if view.origin else [crossings, np.zeros((len(lines.t), 1))]
-    cuts += [places + sign * margin for places in around for margin in margins or () for sign in (1, -1)]
-    edges = np.sort(np.clip(np.concatenate([*cuts, crossings], axis=1), -REACH, REACH), axis=1)
-    t, w = legendre(nodes)
-    half = 0.5 * np.diff(edges, axis=1)[:, :, None]
-    x = 0.5 * (edges[:, 1:] + edges[:, :-1])[:, :, None] + half * t
-    weight = half * w * np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi)
-    row, panel, node = np.nonzero(np.broadcast_to(half > 1e-12, x.shape))
-    return Lines(
-        lines.owner[row],
-        np.column_stack([lines.t[row], x[row, panel, node]]),
-        lines.weights[row] * weight[row, panel, node],
-    )
+    cuts = [places + sign * margin for places in around for margin in margins or () for sign in (1, -1)]
+    row, x, w = gaussian_lines(panels, np.concatenate([*cuts, crossings], axis=1), nodes, narrowest=2e-12)
+    return Lines(lines.owner[row], np.column_stack([lines.t[row], x]), lines.weights[row] * w)
 
 
 def average(of: Target, function: Callable[[Floats], Floats]) -> float:
@@ -201,23 +197,3 @@ def evenly_spaced(nodes: int) -> tuple[Floats, Floats]:
     x: Floats = np.linspace(-7.5, 7.5, nodes)
     w: Floats = np.exp(-0.5 * x * x)
     return x, w / w.sum()
-
-
-@lru_cache(maxsize=64)
-def gauss_hermite(nodes: int) -> tuple[Floats, Floats]:
-    """Nodes and weights of the Gauss rule for N(0, 1)."""
-    x, w = np.polynomial.hermite_e.hermegauss(nodes)
-    return x, w / w.sum()
-
-
-def triangular_root(matrix: Floats) -> Floats:
-    """Lower triangular L with L L^T = matrix for a positive semidefinite matrix; zero columns where it is singular."""
-    size = len(matrix)
-    factor = np.zeros((size, size))
-    for i in range(size):
-        pivot = matrix[i, i] - factor[i, :i] @ factor[i, :i]
-        if pivot <= 1e-13 * max(1.0, matrix[i, i]):
-            continue
-        factor[i, i] = np.sqrt(pivot)
-        factor[i + 1 :, i] = (matrix[i + 1 :, i] - factor[i + 1 :, :i] @ factor[i, :i]) / factor[i, i]
-    return factor

@@ -15,7 +15,7 @@ import numpy as np
 from featlab.analysis.level_sets import Fibres, LevelSets, level_sets, log_partition
 from featlab.analysis.pieces import REACH, monotone_pieces
 from featlab.gaussian.hermite import Floats
-from featlab.gaussian.quadrature import legendre
+from featlab.gaussian.quadrature import gaussian_panels
 from featlab.targets import Target
 from featlab.theory.bayes.channel import Told
 from featlab.theory.bayes.rules import evenly_spaced
@@ -43,10 +43,7 @@ class SingleIndex:
         cuts = (ends[:, None] + np.concatenate([-_GRADES, [0.0], _GRADES])).ravel()
         edges = np.unique(np.round(np.clip([*cuts, *np.linspace(-_REACH, _REACH, 15)], -_REACH, _REACH), 13))
         edges = edges[np.append(True, np.diff(edges) > 1e-6)]
-        t, w = legendre(_NODES)
-        half = 0.5 * np.diff(edges)[:, None]
-        z = (0.5 * (edges[1:] + edges[:-1])[:, None] + half * t).ravel()
-        weights = (half * w).ravel() * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
+        z, weights = gaussian_panels(edges, _NODES)
         kept = weights > 1e-14
         return z[kept], weights[kept], self.levels.at(self.target.link(z[kept, None]))
 

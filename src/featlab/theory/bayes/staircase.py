@@ -20,7 +20,7 @@ from numpy.polynomial import polynomial
 from scipy.interpolate import BarycentricInterpolator
 
 from featlab.gaussian.hermite import Floats
-from featlab.gaussian.quadrature import legendre
+from featlab.gaussian.quadrature import gaussian_panels
 from featlab.targets import Target
 from featlab.targets.patterns import PolynomialAndParity
 from featlab.theory.bayes.channel import Channel, Told
@@ -93,10 +93,7 @@ class Staircase:
         edges = np.unique(np.round([*rest, *marks, *around], 9))
         edges = edges[(edges >= (0.0 if self._even else -_REACH)) & (edges <= _REACH)]
         edges = edges[np.concatenate([[True], np.diff(edges) > 0.5 * _GRADES[-1]])]
-        t, w = legendre(6)
-        half = 0.5 * np.diff(edges)[:, None]
-        z = (0.5 * (edges[1:] + edges[:-1])[:, None] + half * t).ravel()
-        weights = (half * w).ravel() * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
+        z, weights = gaussian_panels(edges, 6)
         return z, 2 * weights if self._even else weights
 
     def _given(self, q: float, ends: Floats) -> tuple[Floats, Floats, Floats]:

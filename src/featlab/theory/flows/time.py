@@ -18,7 +18,7 @@ from scipy.integrate import solve_ivp
 
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
-from featlab.gaussian.quadrature import legendre
+from featlab.gaussian.quadrature import panels
 from featlab.learners.checks import positive_integer
 from featlab.theory.flows.averages import Averages
 from featlab.theory.flows.path import Landscape
@@ -70,12 +70,10 @@ def run_time(averages: Averages, start: float, within: float, second: float = 1.
     if not 0 < start < 1 - within or not 0 < within < 1:
         raise InvalidParameter("start", start, f"a correlation above 0, below 1 - within = {1 - within}")
 
-    nodes, weights = legendre(_NODES)
     edges = np.arctanh(_graded(start, 1 - within))  # rho = tanh(s) has d rho = (1 - rho^2) ds
-    half = 0.5 * np.diff(edges)[:, None]
-    places = np.tanh(0.5 * (edges[1:] + edges[:-1])[:, None] + half * nodes)
-    speeds = second * np.vectorize(averages.slope)(places)
-    return float(np.sum(half * weights / speeds)) if np.all(speeds > 0) else float("inf")
+    places, weights = panels(edges, _NODES)
+    speeds = second * np.vectorize(averages.slope)(np.tanh(places))
+    return float(np.sum(weights / speeds)) if np.all(speeds > 0) else float("inf")
 
 
 def run_time_law(start: float, information_exponent: int) -> float:

@@ -30,7 +30,7 @@ import numpy as np
 
 from featlab.gaussian.activations import Activation
 from featlab.gaussian.hermite import Floats
-from featlab.gaussian.quadrature import gauss_pieces, legendre
+from featlab.gaussian.quadrature import cut_edges, gauss_pieces, gaussian_panels
 from featlab.theory.giant.rows import EVEN, RowProfile
 from featlab.theory.spikes import GradientSpike, SlopeMoments, slope_moments
 
@@ -103,16 +103,11 @@ def smoothed(function: Function, kinks: Sequence[float], shifts: Floats, scales:
     """
     shifts, scales = np.broadcast_arrays(np.asarray(shifts, dtype=np.float64), np.asarray(scales, dtype=np.float64))
     places = np.array(sorted({0.0, *kinks}))
-    cuts = np.clip((places - shifts[..., None]) / scales[..., None], _EDGES[0], _EDGES[-1])
-    fixed = np.broadcast_to(_EDGES, (*shifts.shape, _EDGES.size))
-    edges = np.sort(np.concatenate([fixed, cuts], axis=-1), axis=-1)
-    t, w = legendre(_PIECE_NODES)
-    half = 0.5 * np.diff(edges, axis=-1)[..., None]
-    z = 0.5 * (edges[..., 1:] + edges[..., :-1])[..., None] + half * t
-    density = half * w * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
-    values = function(shifts[..., None, None] + scales[..., None, None] * z)
+    edges = cut_edges(_EDGES, (places - shifts[..., None]) / scales[..., None])
+    z, weights = gaussian_panels(edges, _PIECE_NODES)
+    values = function(shifts[..., None] + scales[..., None] * z)
     moments = [values, values * z, values * (z * z - 1), values**2]
-    return np.array([np.sum(density * moment, axis=(-2, -1)) for moment in moments])
+    return np.array([np.sum(weights * moment, axis=-1) for moment in moments])
 
 
 def _activated(activation: Activation, shifts: Floats, scales: Floats) -> Floats:

@@ -26,7 +26,7 @@ from featlab.gaussian.quadrature import gauss_pieces
 from featlab.learners.checks import positive_integer, positive_number
 from featlab.targets import Target
 from featlab.theory.giant.features import smoothed
-from featlab.theory.giant.labels import Labels, conditional_labels
+from featlab.theory.giant.labels import LabelsGivenSpike, conditional_labels
 from featlab.theory.giant.ridge import RidgeRisk
 
 _MOST_STEPS = 500
@@ -110,7 +110,7 @@ def _resolvent(features: GivenFeatures, moments: Floats, samples: int, ridge: fl
     return shrink, inverse, False
 
 
-def _linear_vectors(labels: Labels, axis: Floats, cosine: float, direction: Floats) -> Floats:
+def _linear_vectors(labels: LabelsGivenSpike, axis: Floats, cosine: float, direction: Floats) -> Floats:
     """E[y x_perp | kappa] as columns in R^d, (d, K): its unit vectors are those of `conditional_labels`."""
     rank, spread = axis.size, float(np.sqrt(max(0.0, 1 - cosine**2)))
     others = np.zeros((direction.size, rank))

@@ -6,15 +6,15 @@ h = b (c kappa + sqrt(1 - c^2) s) + B z with s, z independent standard normals a
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from featlab.analysis.subspaces import complement
 from featlab.gaussian.hermite import Floats
-from featlab.gaussian.quadrature import nested_rule
-from featlab.targets import Kink, Target
+from featlab.gaussian.quadrature import moved_surfaces, nested_rule
+from featlab.targets import Target
 from featlab.theory.question import NoPrediction
 
 _NODES = {1: 24, 2: 14, 3: 8}
@@ -22,7 +22,7 @@ _APART = 1e-3  # cuts closer than this gain nothing, and a rule between them is 
 
 
 @dataclass(frozen=True)
-class Labels:
+class LabelsGivenSpike:
     """On nodes (K,) of kappa.
 
     Attributes:
@@ -38,13 +38,7 @@ class Labels:
     noise: float
 
 
-@dataclass(frozen=True)
-class _Surface:
-    variables: tuple[int, ...]
-    function: Callable[[Floats], Floats]
-
-
-def conditional_labels(target: Target, direction: Floats, cosine: float, nodes: Floats) -> Labels:
+def conditional_labels(target: Target, direction: Floats, cosine: float, nodes: Floats) -> LabelsGivenSpike:
     """The labels given the coordinate along a spike of that cosine with the unit vector `direction` (r,).
 
     Quadrature over (s, z, xi) is cut at the target's kinks, for each node.
@@ -55,7 +49,7 @@ def conditional_labels(target: Target, direction: Floats, cosine: float, nodes: 
     others = complement(direction[:, None])
     tables = [_moments(target, direction, others, cosine, float(node)) for node in nodes]
     mean, square, linear = (np.array(column) for column in zip(*tables, strict=True))
-    return Labels(mean, square + target.noise, linear, target.noise)
+    return LabelsGivenSpike(mean, square + target.noise, linear, target.noise)
 
 
 def _moments(
@@ -63,23 +57,14 @@ def _moments(
 ) -> tuple[float, float, Floats]:
     spread = float(np.sqrt(max(0.0, 1 - cosine**2)))
     rank = target.rank
-
-    def fields(z: Floats) -> Floats:
-        along = cosine * node + spread * z[:, :1]
-        return np.column_stack([along * direction + z[:, 1:rank] @ others.T, z[:, rank:]])
-
-    def inside(kink: Kink) -> _Surface:
-        moving = [v for v in kink.variables if v < rank]
-        turns = np.column_stack([spread * direction, others])
-        axes = [axis for axis in range(rank) if np.any(turns[moving, axis] != 0)]
-        return _Surface((*axes, *(v for v in kink.variables if v >= rank)), lambda z: kink.function(fields(z)))
-
     dimension = rank + target.hidden
-    surfaces = [surface for surface in map(inside, target.kinks) if surface.variables]
+    offset = np.append(cosine * node * direction, np.zeros(target.hidden))
+    turn = block_diag(np.column_stack([spread * direction, others]), np.eye(target.hidden))
+    surfaces = moved_surfaces(target.kinks, offset, turn)
     # A smooth link that is steep at its origin is so where the field along the spike vanishes; kinks are cut anyway.
     zero = -cosine * node / spread if spread > 0 else 0.0
     breaks = (0.0, zero) if abs(zero) > _APART and not surfaces else (0.0,)
     rule = nested_rule(surfaces, dimension, _NODES[dimension], breaks)
-    values = target.link(fields(rule.points))
+    values = target.link(offset + rule.points @ turn.T)
     weighted = rule.weights * values
     return float(weighted.sum()), float(weighted @ values), weighted @ rule.points[:, :rank]

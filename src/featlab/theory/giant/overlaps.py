@@ -24,11 +24,12 @@ from numpy.polynomial import chebyshev
 from featlab.errors import InvalidParameter
 from featlab.gaussian.activations import activation
 from featlab.gaussian.hermite import Floats
+from featlab.gaussian.matrices import symmetric_root
+from featlab.gaussian.sobol import balanced_normals
 from featlab.learners.giant import GiantSteps
 from featlab.targets import Target
 from featlab.theory.giant.features import smoothed
 from featlab.theory.online.averages import Averages, Descent, Student
-from featlab.theory.online.rules import sobol_normals, symmetric_root
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
 from featlab.theory.spikes import label_grid
 
@@ -96,7 +97,7 @@ def step_averages(target: Target, student: Student, overlap: Floats, gram: Float
     """The averages of one step: the label's share of the drift by quadrature, the rest on Sobol points."""
     drive, pull = label_drift(target, student, overlap, gram)
     width, rank = overlap.shape
-    points = sobol_normals(rank + target.hidden + width, _LOG2_POINTS, key)
+    points = balanced_normals(rank + target.hidden + width, _LOG2_POINTS, key)
     free = rank + target.hidden
     fields = points[:, :rank] @ overlap.T + points[:, free:] @ symmetric_root(gram - overlap @ overlap.T)
     labels, output, slopes = target.link(points[:, :free]), student.output(fields), student.slopes(fields)

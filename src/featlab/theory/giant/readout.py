@@ -26,7 +26,7 @@ from featlab.theory.giant.features import (
     trained_features,
     untrained_features,
 )
-from featlab.theory.giant.labels import Labels, conditional_labels
+from featlab.theory.giant.labels import LabelsGivenSpike, conditional_labels
 from featlab.theory.giant.ridge import RidgeRisk, Sizes, ridge_risk
 from featlab.theory.giant.rows import row_profile
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
@@ -57,7 +57,7 @@ def predict_readout(question: Question, start: Start) -> Prediction:
 
 def giant_step_features(
     question: Question, start: Start, neurons: Neurons, gradient: GradientSpike | None = None
-) -> tuple[Features, Labels]:
+) -> tuple[Features, LabelsGivenSpike]:
     """The features and labels after the first step of a question's `GiantSteps`.
 
     Args:
@@ -101,7 +101,7 @@ def neuron_law(student: TwoLayer, learner: Readout, second: Floats) -> Neurons:
     return Neurons(np.repeat(values, biases.size), np.tile(biases, values.size), np.outer(shares, bias_shares).ravel())
 
 
-def best_ridge(features: Features, labels: Labels, sizes: Sizes) -> tuple[RidgeRisk, float]:
+def best_ridge(features: Features, labels: LabelsGivenSpike, sizes: Sizes) -> tuple[RidgeRisk, float]:
     """The smallest risk on the grid that leave-one-out chooses from, and its ridge: its errors tend to the risks."""
     ridges = [share * features.mean_square for share in LEAVE_ONE_OUT_GRID]
     found = [ridge_risk(features, labels, sizes, ridge) for ridge in ridges]

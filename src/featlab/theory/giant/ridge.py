@@ -28,7 +28,7 @@ import numpy as np
 from featlab.gaussian.hermite import Floats
 from featlab.learners.checks import positive_number
 from featlab.theory.giant.features import Features
-from featlab.theory.giant.labels import Labels
+from featlab.theory.giant.labels import LabelsGivenSpike
 
 _INNER_STEPS = 20_000
 _NEWTON_STEPS = 200
@@ -71,7 +71,7 @@ class _Resolvent:
     converged: bool
 
 
-def ridge_risk(features: Features, labels: Labels, sizes: Sizes, ridge: float) -> RidgeRisk:
+def ridge_risk(features: Features, labels: LabelsGivenSpike, sizes: Sizes, ridge: float) -> RidgeRisk:
     """The risk at ridge lambda, in the convention of `featlab.learners.Readout`.
 
     V = tr[S(V) G]/n is solved by Newton's method from above, V = tr[S]/(n p lambda), where the equation is convex
@@ -150,7 +150,7 @@ def _double_traces(features: Features, sizes: Sizes, resolvent: _Resolvent) -> F
 
 
 def _population_fit(
-    features: Features, labels: Labels, sizes: Sizes, resolvent: _Resolvent, weights: Floats
+    features: Features, labels: LabelsGivenSpike, sizes: Sizes, resolvent: _Resolvent, weights: Floats
 ) -> tuple[Floats, Floats]:
     """The weighted population fit: its response f(kappa), and its risk given kappa.
 

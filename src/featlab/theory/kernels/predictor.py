@@ -13,7 +13,7 @@ from featlab.analysis.verdict import check_size
 from featlab.learners.checks import positive_integer
 from featlab.learners.kernels import KERNEL_RIDGES, KernelRidge
 from featlab.targets import Isotropic, Spiked, Target
-from featlab.theory.giant.labels import Labels, conditional_labels
+from featlab.theory.giant.labels import LabelsGivenSpike, conditional_labels
 from featlab.theory.kernels.isotropic import DegreeEnergies, KernelRisk, highest_degree, isotropic_risk
 from featlab.theory.kernels.spiked import spike_nodes, spiked_risk
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
@@ -75,7 +75,7 @@ def degree_energies(target: Target, degree: int) -> DegreeEnergies:
     return DegreeEnergies(energies.per_degree, energies.residual(degree) + target.noise, target.noise)
 
 
-def spiked_labels(target: Target, inputs: Spiked) -> Labels:
+def spiked_labels(target: Target, inputs: Spiked) -> LabelsGivenSpike:
     """The label given the coordinate z along the spike.
 
     E[h z] = C^{-1/2} W* S^{1/2} mu = m sqrt((1 + theta)/(1 + theta |m|^2)): the fields have that cosine with z along m.

@@ -31,7 +31,7 @@ from scipy.linalg import solve_triangular
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import REACH, gauss_pieces
 from featlab.learners.kernel_functions import Kernel
-from featlab.theory.giant.labels import Labels
+from featlab.theory.giant.labels import LabelsGivenSpike
 from featlab.theory.kernels.isotropic import KernelRisk
 
 _NODES = 40  # on each side of 0
@@ -49,7 +49,9 @@ def spike_nodes() -> tuple[Floats, Floats]:
     return nodes[inside], weights[inside] / weights[inside].sum()
 
 
-def spiked_risk(kernel: Kernel, labels: Labels, *, strength: float, dim: int, samples: int, ridge: float) -> KernelRisk:
+def spiked_risk(
+    kernel: Kernel, labels: LabelsGivenSpike, *, strength: float, dim: int, samples: int, ridge: float
+) -> KernelRisk:
     """The risk of `KernelRidge` with this kernel and ridge lambda at theta = `strength`; labels on `spike_nodes`."""
     nodes, weights = spike_nodes()
     along, across = np.sqrt((1 + strength) / dim) * nodes, (dim - 1) / dim
@@ -134,7 +136,7 @@ def _risk(
     function_part: Floats,
     slope_part: Floats,
     total: Floats,
-    labels: Labels,
+    labels: LabelsGivenSpike,
     weights: Floats,
     samples: int,
     dim: int,

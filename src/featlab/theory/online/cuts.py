@@ -16,12 +16,21 @@ from functools import cached_property
 import numpy as np
 
 from featlab.gaussian.hermite import Floats, Integers
-from featlab.gaussian.quadrature import REACH, Rule, legendre, pad_by_line, roots_on_lines, static_breaks
+from featlab.gaussian.matrices import triangular_root
+from featlab.gaussian.quadrature import (
+    REACH,
+    Rule,
+    gaussian_lines,
+    gaussian_panels,
+    pad_by_line,
+    roots_on_lines,
+    static_breaks,
+)
 from featlab.targets import Target
 from featlab.theory.online.averages import Averages, Descent, Samples, average
 from featlab.theory.online.labels import Labels, from_rule, label_axes, label_points, singular_breaks
 
-_FIXED = (-REACH, -2.5, 2.5, REACH)
+LINE_EDGES = (-REACH, -2.5, 2.5, REACH)
 _LINE_NODES = {1: 16, 2: 8}
 _MOST_LABEL_NODES = 24
 _LINE_PIECES, _SURFACE_PIECES = 4, 5  # of a line of z; of a label's axis that surfaces cross
@@ -45,7 +54,8 @@ class CutRule:
         line, fields, weights = np.arange(len(labels.weights)), labels.directions @ overlap.T, labels.weights
         for axis in range(self.descent.width):
             crossings = self._crossings(axis, fields, root, labels.mean[line])
-            parent, x, w = cut_lines(crossings, max(4, int(self.scale * _LINE_NODES[self.descent.width])))
+            nodes = max(4, int(self.scale * _LINE_NODES[self.descent.width]))
+            parent, x, w = gaussian_lines(LINE_EDGES, crossings, nodes)
             line, weights = line[parent], weights[parent] * w
             fields = fields[parent] + x[:, None] * root[:, axis]
         samples = Samples(labels.directions[line], fields, labels.mean[line], labels.square[line], weights)
@@ -90,9 +100,9 @@ class CutRule:
             for centre in self._meeting_points(index, overlap):
                 breaks += _graded(centre, spread[index] / max(abs(slope), spread[index]))
         edges = np.unique(np.clip([*breaks, *_LABEL_EDGES], _LABEL_EDGES[0], _LABEL_EDGES[-1]))
-        _, h, weights = _on_pieces(edges[None, :], int(self.scale * _LABEL_NODES))
-        rule = Rule(h[:, None], weights)
-        return from_rule(self.target, rule, self.target.link, raw=False)
+        h, weights = gaussian_panels(edges, int(self.scale * _LABEL_NODES))
+        kept = weights > 1e-18
+        return from_rule(self.target, Rule(h[kept, None], weights[kept]), self.target.link, raw=False)
 
     @cached_property
     def _fixed_breaks(self) -> list[float]:
@@ -123,34 +133,3 @@ def _graded(centre: float, scale: float) -> list[float]:
     """Breaks around a centre at distances scale, 2 scale, 4 scale, ... up to 1."""
     steps = scale * 2.0 ** np.arange(0, max(1, int(np.ceil(-np.log2(max(scale, 1e-9)))) + 1))
     return [centre, *(centre + steps), *(centre - steps)]
-
-
-def cut_lines(crossings: Floats, nodes: int) -> tuple[Integers, Floats, Floats]:
-    """Gauss-Legendre points for N(0, 1) on each line, cut at its crossings: line numbers, positions, weights."""
-    lines = len(crossings)
-    inside = np.clip(crossings, -REACH, REACH)  # a cut beyond the reach becomes an empty piece
-    edges = np.sort(np.concatenate([np.broadcast_to(_FIXED, (lines, len(_FIXED))), inside], axis=1), axis=1)
-    return _on_pieces(edges, nodes)
-
-
-def _on_pieces(edges: Floats, nodes: int) -> tuple[Integers, Floats, Floats]:
-    """Line numbers, positions and weights for N(0, 1) on the pieces between the edges (lines, edges) of each line."""
-    t, w = legendre(nodes)
-    half = 0.5 * np.diff(edges, axis=1)[:, :, None]
-    x = 0.5 * (edges[:, 1:] + edges[:, :-1])[:, :, None] + half * t
-    weights = half * w * np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi)
-    line, piece, node = np.nonzero(weights > 1e-18)
-    return line, x[line, piece, node], weights[line, piece, node]
-
-
-def triangular_root(matrix: Floats) -> Floats:
-    """L lower triangular with L L^T = matrix, positive semidefinite: a row with no variance left ends in 0."""
-    size = len(matrix)
-    root = np.zeros((size, size))
-    for i in range(size):
-        for j in range(i):
-            rest = matrix[i, j] - root[i, :j] @ root[j, :j]
-            root[i, j] = rest / root[j, j] if root[j, j] > 0 else 0.0
-        left = matrix[i, i] - root[i, :i] @ root[i, :i]
-        root[i, i] = np.sqrt(left) if left > 1e-14 * max(matrix[i, i], 1e-300) else 0.0
-    return root

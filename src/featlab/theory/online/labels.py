@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from featlab.gaussian.hermite import Floats
-from featlab.gaussian.quadrature import Rule, nested_rule, static_breaks
+from featlab.gaussian.quadrature import Rule, ZeroSet, moved_surfaces, nested_rule, static_breaks
 from featlab.targets import Target
 
 
@@ -21,12 +21,6 @@ class Labels:
     mean: Floats
     square: Floats
     weights: Floats
-
-
-@dataclass(frozen=True)
-class _Surface:
-    variables: tuple[int, ...]
-    function: Callable[[Floats], Floats]
 
 
 def label_axes(target: Target, raw: bool) -> int:
@@ -57,20 +51,17 @@ def label_points(target: Target, nodes: int, breaks: tuple[float, ...], raw: boo
         cut_at_zero: cut also where y changes sign.
     """
     noisy = raw and target.noise > 0
-    axes = target.rank + target.hidden + noisy
+    known = target.rank + target.hidden
+    axes = known + noisy
 
     def label(points: Floats) -> Floats:
-        clean = target.link(points[..., : target.rank + target.hidden])
+        clean = target.link(points[..., :known])
         return clean + np.sqrt(target.noise) * points[..., -1] if noisy else clean
 
-    surfaces = [_Surface(kink.variables, _without_noise(kink.function, target)) for kink in target.kinks]
+    surfaces = moved_surfaces(target.kinks, np.zeros(known), np.eye(known, axes))
     if cut_at_zero:
-        surfaces.append(_Surface(tuple(range(axes)), label))
+        surfaces.append(ZeroSet(tuple(range(axes)), label))
     return from_rule(target, nested_rule(surfaces, axes, nodes, breaks), label, raw)
-
-
-def _without_noise(function: Callable[[Floats], Floats], target: Target) -> Callable[[Floats], Floats]:
-    return lambda points: function(points[..., : target.rank + target.hidden])
 
 
 def from_rule(target: Target, rule: Rule, label: Callable[[Floats], Floats], raw: bool) -> Labels:

@@ -19,8 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from featlab.gaussian.hermite import Floats
+from featlab.gaussian.quadrature import gaussian_lines
 from featlab.theory.online.averages import Averages, AveragesOf, Descent
-from featlab.theory.online.cuts import cut_lines
+from featlab.theory.online.cuts import LINE_EDGES
 
 _NODES = 10
 
@@ -110,12 +111,12 @@ def pair_terms(descent: Descent, gram: Floats, nodes: int) -> PairTerms:
     norms, slope, spread = _geometry(gram)
     terms = np.zeros((3, width, width))
     for i in range(width):
-        _, u, u_weights = cut_lines(((kinks - biases[i]) / norms[i])[None, :], nodes)
+        _, u, u_weights = gaussian_lines(LINE_EDGES, ((kinks - biases[i]) / norms[i])[None, :], nodes)
         mean = (slope[i][:, None] * u).ravel()  # one line of v for every l and u
         reach = np.repeat(spread[i], u.size)
         level = kinks - np.repeat(biases, u.size)[:, None] - mean[:, None]
         crossings = level / np.where(reach > 0, reach, np.inf)[:, None]
-        line, v, v_weights = cut_lines(crossings, nodes)
+        line, v, v_weights = gaussian_lines(LINE_EDGES, crossings, nodes)
         neuron, place = np.divmod(line, u.size)
         value = sigma.value(mean[line] + reach[line] * v + biases[neuron])
         field = norms[i] * u + biases[i]

@@ -21,12 +21,12 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
-from scipy.stats import qmc
 
 from featlab.gaussian.activations import Activation
 from featlab.gaussian.hermite import Floats
+from featlab.gaussian.matrices import symmetric_root
 from featlab.gaussian.quadrature import gauss_pieces
+from featlab.gaussian.sobol import balanced_normals
 from featlab.targets import Target
 from featlab.theory.online.averages import Averages, AveragesOf, Descent, Samples, average
 from featlab.theory.online.cuts import CutRule
@@ -139,12 +139,6 @@ class ProductRule:
         return average(self.descent, samples)
 
 
-def symmetric_root(matrix: Floats) -> Floats:
-    """The symmetric square root of a positive semidefinite matrix; eigenvalues below zero are those of rounding."""
-    values, vectors = np.linalg.eigh(matrix)
-    return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-
-
 def _product(target: Target, descent: Descent, nodes: tuple[int, int], breaks: tuple[float, ...]) -> ProductRule:
     labels = label_points(target, nodes[0], breaks, descent.reach != 0, False)
     return ProductRule(descent, labels, *_tensor(breaks, nodes[1], descent.width))
@@ -198,7 +192,7 @@ def _sampled(target: Target, descent: Descent, points: int, key: int) -> Sampled
     raw = descent.reach != 0
     inside = target.rank + target.hidden
     axes = inside + (raw and target.noise > 0)
-    normals = sobol_normals(axes + descent.width, int(np.log2(points)), key)
+    normals = balanced_normals(axes + descent.width, int(np.log2(points)), key)
     values = target.link(normals[:, :inside])
     if axes > inside:
         values = values + np.sqrt(target.noise) * normals[:, inside]
@@ -212,12 +206,3 @@ def _tensor(breaks: tuple[float, ...], nodes: int, axes: int) -> tuple[Floats, F
     x, w = gauss_pieces(breaks, nodes)
     points: Any = np.array(list(product(x, repeat=axes)))
     return points, np.prod(np.array(list(product(w, repeat=axes))), axis=1)
-
-
-@lru_cache(maxsize=8)
-def sobol_normals(dimension: int, log2_count: int, key: int) -> Floats:
-    """2^log2_count points (n, dimension) like standard normals: +- pairs, with covariance exactly the identity."""
-    uniform = qmc.Sobol(dimension, scramble=True, rng=np.random.default_rng([7, key])).random_base2(log2_count - 1)
-    half = ndtri(np.where(uniform > 0, uniform, 0.5 / len(uniform)))
-    points = np.concatenate([half, -half])
-    return points @ np.linalg.inv(np.linalg.cholesky(points.T @ points / len(points))).T

@@ -6,16 +6,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtri
-from scipy.stats import qmc
 
 from featlab.gaussian.hermite import Floats, Integers
-from featlab.gaussian.quadrature import REACH, Rule, gauss_pieces, legendre, nested_rule
+from featlab.gaussian.quadrature import REACH, Rule, gauss_pieces, gaussian_lines, nested_rule
+from featlab.gaussian.sobol import sobol_normals
 from featlab.targets import Target
 from featlab.theory.reuse.dmft import Points
 
 _SMOOTH = 3  # a whole line without kinks gets the nodes of this many pieces
-_BITS = 30
 _WIDTH = 2.0**0.5
 
 
@@ -79,15 +77,7 @@ class Quadrature:
         if cuts.shape[1] == 0:
             x, w = gauss_pieces((), _SMOOTH * self.nodes[2])
             return np.repeat(np.arange(count), x.size), np.tile(x, count), np.tile(w, count)
-        fixed = np.array([-REACH, *self.panels, REACH])
-        inside = np.clip(cuts, -REACH, REACH)  # a cut beyond the reach becomes an empty piece
-        edges = np.sort(np.hstack([np.broadcast_to(fixed, (count, fixed.size)), inside]), axis=1)
-        t, w = legendre(self.nodes[2])
-        half = 0.5 * np.diff(edges, axis=1)[:, :, None]
-        x = 0.5 * (edges[:, 1:] + edges[:, :-1])[:, :, None] + half * t
-        weight = half * w * np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi)
-        line, piece, node = np.nonzero(np.broadcast_to(half > 0, x.shape))
-        return line, x[line, piece, node], weight[line, piece, node]
+        return gaussian_lines((-REACH, *self.panels, REACH), cuts, self.nodes[2])
 
 
 class SobolPoints:
@@ -105,7 +95,7 @@ class SobolPoints:
     def begin(self, axes: int, noisy: bool) -> Points:
         """Fields and label of `count` samples; the noises of the axes to come are drawn with them."""
         rank, known = self.target.rank, self.target.rank + self.target.hidden
-        normals = self._normals(known + 1 + axes)
+        normals = sobol_normals(known + 1 + axes, self.count, self.generator)
         fields = _WIDTH * normals[:, :known]
         weights = np.exp(-0.5 * (1 - _WIDTH**-2) * np.sum(fields**2, axis=1))
         labels = self.target.link(fields)
@@ -119,8 +109,3 @@ class SobolPoints:
         coordinates = points.coordinates.copy()
         coordinates[:, coordinates.shape[1] - axes :] += points.spare[:, :axes]
         return replace(points, coordinates=coordinates, spare=points.spare[:, axes:])
-
-    def _normals(self, dimension: int) -> Floats:
-        # `seed` is the keyword that every SciPy since 1.12 knows
-        uniform = qmc.Sobol(dimension, scramble=True, bits=_BITS, rng=self.generator).random(self.count)
-        return ndtri(uniform + 0.5 ** (_BITS + 1))  # the middle of a cell, never 0

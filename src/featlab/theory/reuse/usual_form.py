@@ -15,10 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import ndtri
-from scipy.stats import qmc
 
 from featlab.gaussian.hermite import Floats
+from featlab.gaussian.sobol import sobol_normals
 from featlab.theory.reuse.dmft import Descent
 
 Pair = tuple[int, int]
@@ -36,7 +35,7 @@ def usual_form(
     """
     second, ratio, step = descent.second, descent.ratio, descent.step
     width, rank, eye = second.size, descent.target.rank, np.eye(second.size)
-    normals = ndtri(qmc.Sobol(rank + width * steps, bits=30, seed=seed).random(samples) + 2.0**-31)
+    normals = sobol_normals(rank + width * steps, samples, seed)
     fields, noises = normals[:, :rank], normals[:, rank:]
     labels = descent.target.link(fields)
     overlaps, started = [np.zeros((width, rank))], [eye]  # M_t, d w_t / d w_0

@@ -26,6 +26,7 @@ import scipy.optimize
 from featlab.errors import InvalidParameter
 from featlab.gaussian.activations import activation
 from featlab.gaussian.hermite import Floats
+from featlab.gaussian.quadrature import legendre
 from featlab.learners.giant import GiantSteps
 from featlab.learners.readout import LEAVE_ONE_OUT, Readout
 from featlab.learners.students import TwoLayer
@@ -168,7 +169,7 @@ def _bias_rule(student: TwoLayer) -> tuple[Floats, Floats]:
         points = np.linspace(-_BIAS_REACH, _BIAS_REACH, 2 * count + 1)
         weights = np.exp(-(points**2) / 2)
     elif student.biases == "uniform":
-        points, weights = np.polynomial.legendre.leggauss(_UNIFORM)
+        points, weights = legendre(_UNIFORM)
     else:
         return np.array([float(student.biases)]), np.ones(1)
     return student.bias_scale * points, weights / weights.sum()
