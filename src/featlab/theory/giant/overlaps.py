@@ -29,7 +29,7 @@ from featlab.gaussian.sobol import balanced_normals
 from featlab.learners.giant import GiantSteps
 from featlab.targets import Target
 from featlab.theory.giant.features import smoothed
-from featlab.theory.online.averages import Averages, Descent, Student
+from featlab.theory.online.averages import DIVERGED_NORM, Averages, Descent, Student
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
 from featlab.theory.spikes import label_grid
 
@@ -37,7 +37,6 @@ MOST_NEURONS = 512
 _LOG2_POINTS = 14
 _DEGREE = 64
 _MOST_DEGREE = 2048
-_DIVERGED = 1e6
 
 
 def predict_giant(question: Question, start: Start) -> Prediction:
@@ -69,7 +68,7 @@ def trajectory(question: Question, student: Student, start: Start, key: int) -> 
     found: dict[str, list[Floats]] = {"overlap": [], "gram": [], "risk": []}
     rates = question.learner.steps_at(question.dim)
     for number in range(int(question.steps[-1]) + 1):
-        sound = bool(np.max(np.diag(gram)) < _DIVERGED**2)  # NaN is not sound either
+        sound = bool(np.max(np.diag(gram)) < DIVERGED_NORM**2)  # NaN is not sound either
         averages = step_averages(question.target, student, overlap, gram, key) if sound else None
         if number in question.steps:
             found["overlap"].append(overlap if averages else np.full_like(overlap, np.nan))

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from featlab.gaussian.activations import Activation
 from featlab.gaussian.hermite import Floats
+from featlab.theory.online.labels import Labels
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class Averages:
     noise: Floats
     risk: float
 
+
+DIVERGED_NORM = 1e6  # of a neuron, as a simulation counts it
 
 AveragesOf = Callable[[Floats, Floats], Averages]  # (M, Q) -> Averages
 
@@ -91,42 +94,24 @@ class Descent(Student):
         return fields + self.reach * self.force(fields, labels)
 
 
-@dataclass(frozen=True, eq=False)
-class Samples:
-    """Weighted points in place of random samples.
-
-    Attributes:
-        directions: h (n, r).
-        fields: lambda (n, p).
-        mean: E[y | h] (n,); for extragradient, which is not linear in y, y itself.
-        square: E[y^2 | h] (n,), label noise included; for extragradient y^2.
-        weights: (n,), summing to one.
-    """
-
-    directions: Floats
-    fields: Floats
-    mean: Floats
-    square: Floats
-    weights: Floats
-
-
-def average(descent: Descent, samples: Samples) -> Averages:
-    """The averages over weighted points. D is linear in y, and D D^T in y and y^2: their means given h suffice."""
-    fields, mean, square, weights = samples.fields, samples.mean, samples.square, samples.weights
+def average(descent: Descent, labels: Labels, fields: Floats) -> Averages:
+    """The averages over weighted points with fields lambda (n, p). D is linear in y, and D D^T in y and y^2: their
+    means given h suffice; for extragradient, which is not linear in y, the labels are `raw`."""
     output = descent.output(fields)
-    risk = float(weights @ (square - 2 * mean * output + output**2))
+    missed = labels.square - 2 * labels.mean * output + output**2
+    risk = float(labels.weights @ missed)
+    shifted = fields
     if descent.reach != 0:
-        fields = descent.shifted(fields, mean)
-        output = descent.output(fields)
-    slopes = descent.slopes(fields)
-    if descent.loss == "correlation":
-        first, second = mean, square
-    else:
-        first, second = mean - output, square - 2 * mean * output + output**2
-    weighted = (weights * first)[:, None] * slopes
+        shifted = descent.shifted(fields, labels.mean)
+        output = descent.output(shifted)
+        missed = labels.square - 2 * labels.mean * output + output**2
+    slopes = descent.slopes(shifted)
+    plain = descent.loss == "correlation"
+    first, second = (labels.mean, labels.square) if plain else (labels.mean - output, missed)
+    weighted = (labels.weights * first)[:, None] * slopes
     return Averages(
-        drive=weighted.T @ samples.directions,
-        pull=weighted.T @ samples.fields,
-        noise=((weights * second)[:, None] * slopes).T @ slopes,
+        drive=weighted.T @ labels.directions,
+        pull=weighted.T @ fields,
+        noise=((labels.weights * second)[:, None] * slopes).T @ slopes,
         risk=risk,
     )

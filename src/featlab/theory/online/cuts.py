@@ -27,7 +27,7 @@ from featlab.gaussian.quadrature import (
     static_breaks,
 )
 from featlab.targets import Target
-from featlab.theory.online.averages import Averages, Descent, Samples, average
+from featlab.theory.online.averages import Averages, Descent, average
 from featlab.theory.online.labels import Labels, from_rule, label_axes, label_points, singular_breaks
 
 LINE_EDGES = (-REACH, -2.5, 2.5, REACH)
@@ -58,8 +58,7 @@ class CutRule:
             parent, x, w = gaussian_lines(LINE_EDGES, crossings, nodes)
             line, weights = line[parent], weights[parent] * w
             fields = fields[parent] + x[:, None] * root[:, axis]
-        samples = Samples(labels.directions[line], fields, labels.mean[line], labels.square[line], weights)
-        return average(self.descent, samples)
+        return average(self.descent, labels.taken(line, weights), fields)
 
     def _crossings(self, axis: int, fields: Floats, root: Floats, labels: Floats) -> Floats:
         """Positions (lines, most) on the axis at which the integrand jumps or bends."""

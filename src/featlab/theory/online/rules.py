@@ -16,19 +16,16 @@ versions whose difference states the error: fewer nodes, or another scrambling.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from itertools import product
-from typing import Any
 
 import numpy as np
 
 from featlab.gaussian.activations import Activation
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.matrices import symmetric_root
-from featlab.gaussian.quadrature import gauss_pieces
+from featlab.gaussian.quadrature import nested_rule
 from featlab.gaussian.sobol import balanced_normals
 from featlab.targets import Target
-from featlab.theory.online.averages import Averages, AveragesOf, Descent, Samples, average
+from featlab.theory.online.averages import Averages, AveragesOf, Descent, average
 from featlab.theory.online.cuts import CutRule
 from featlab.theory.online.labels import Labels, label_axes, label_points, singular_breaks
 from featlab.theory.online.pairs import PairRule
@@ -42,11 +39,8 @@ _NOISE_SHARE = 4  # of the points go into E[D_i D_j], which need not be as accur
 _COARSER = 0.75
 _CUT_NEURONS = 2
 # One label axis and one neuron: enough pieces for eight digits. An inner step sharpens the label: He3(h) = 50 at h = 4.
-_FINE_LABEL, _FINE_INNER, _FINE_FIELD = (
-    (-3.0, -1.5, 0.0, 1.5, 3.0),
-    tuple(np.linspace(-6, 6, 25).tolist()),
-    (-2.0, 0.0, 2.0),
-)
+_FINE_LABEL, _FINE_FIELD = (-3.0, -1.5, 0.0, 1.5, 3.0), (-2.0, 0.0, 2.0)
+_FINE_INNER = tuple(np.linspace(-6, 6, 25).tolist())
 
 
 @dataclass(frozen=True)
@@ -72,7 +66,8 @@ def averages(target: Target, descent: Descent, points: int = _POINTS) -> Accurac
     points = min(points, _NUMBERS // descent.width)
     exact = _exact_nodes(target, descent, points)
     if exact is not None:
-        return Accuracy(_product(target, descent, exact, ()), None, "exact (polynomials)")
+        labels = label_points(target, exact[0], (), descent.reach != 0, False)
+        return Accuracy(_product(descent, labels, (), exact[1]), None, "exact (polynomials)")
     kinks = bool(descent.activation.kinks)
     if kinks and descent.width <= _CUT_NEURONS:
         cut = CutRule(target, descent, points)
@@ -116,35 +111,27 @@ def _exact_nodes(target: Target, descent: Descent, most: int) -> tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
-class ProductRule:
-    """Every point of the label with every point of z."""
+class FixedRule:
+    """Points that are the same for every M and Q: those of the label, each with its own z (n, p)."""
 
     descent: Descent
     labels: Labels
-    points: Floats  # z (k, p)
-    weights: Floats
+    normals: Floats
 
     def __call__(self, overlap: Floats, gram: Floats) -> Averages:
-        root = symmetric_root(gram - overlap @ overlap.T)
-        along, across = self.labels.directions @ overlap.T, self.points @ root
-        fields = (along[:, None, :] + across).reshape(-1, self.descent.width)
-        count = len(self.weights)
-
-        def repeated(values: Floats) -> Floats:
-            return np.repeat(values, count, axis=0)
-
-        labels = self.labels
-        weights = np.outer(labels.weights, self.weights).ravel()
-        samples = Samples(repeated(labels.directions), fields, repeated(labels.mean), repeated(labels.square), weights)
-        return average(self.descent, samples)
+        across = self.normals @ symmetric_root(gram - overlap @ overlap.T)
+        return average(self.descent, self.labels, self.labels.directions @ overlap.T + across)
 
 
-def _product(target: Target, descent: Descent, nodes: tuple[int, int], breaks: tuple[float, ...]) -> ProductRule:
-    labels = label_points(target, nodes[0], breaks, descent.reach != 0, False)
-    return ProductRule(descent, labels, *_tensor(breaks, nodes[1], descent.width))
+def _product(descent: Descent, labels: Labels, breaks: tuple[float, ...], nodes: int) -> FixedRule:
+    """Every point of the label with every point of z: so many Gauss points on each piece of each axis."""
+    rule = nested_rule((), descent.width, nodes, breaks)
+    count = len(rule.weights)
+    place, other = np.divmod(np.arange(len(labels.weights) * count), count)
+    return FixedRule(descent, labels.taken(place, labels.weights[place] * rule.weights[other]), rule.points[other])
 
 
-def _smooth(target: Target, descent: Descent, per_axis: int, scale: float) -> ProductRule:
+def _smooth(target: Target, descent: Descent, per_axis: int, scale: float) -> FixedRule:
     """Half-range Gauss rules on every axis; a polynomial in z needs no break and few nodes."""
     raw, degree = descent.reach != 0, polynomial_degree(descent.activation)
     label_breaks: tuple[float, ...] = (0.0,)
@@ -159,7 +146,7 @@ def _smooth(target: Target, descent: Descent, per_axis: int, scale: float) -> Pr
         if exact <= field_nodes * (len(field_breaks) + 1):
             field_breaks, field_nodes = (), exact
     labels = label_points(target, label_nodes, label_breaks, raw, False)
-    return ProductRule(descent, labels, *_tensor(field_breaks, field_nodes, descent.width))
+    return _product(descent, labels, field_breaks, field_nodes)
 
 
 def pair_rule(target: Target, descent: Descent, points: int, key: int, scale: float) -> PairRule:
@@ -174,21 +161,7 @@ def pair_rule(target: Target, descent: Descent, points: int, key: int, scale: fl
     return PairRule(descent, singles, _sampled(target, descent, points // _NOISE_SHARE, key), square, scale)
 
 
-@dataclass(frozen=True, eq=False)
-class SampledRule:
-    """Points of all variables at once, each with the same weight."""
-
-    descent: Descent
-    labels: Labels
-    normals: Floats  # z (n, p)
-
-    def __call__(self, overlap: Floats, gram: Floats) -> Averages:
-        labels, root = self.labels, symmetric_root(gram - overlap @ overlap.T)
-        fields = labels.directions @ overlap.T + self.normals @ root
-        return average(self.descent, Samples(labels.directions, fields, labels.mean, labels.square, labels.weights))
-
-
-def _sampled(target: Target, descent: Descent, points: int, key: int) -> SampledRule:
+def _sampled(target: Target, descent: Descent, points: int, key: int) -> FixedRule:
     raw = descent.reach != 0
     inside = target.rank + target.hidden
     axes = inside + (raw and target.noise > 0)
@@ -198,11 +171,4 @@ def _sampled(target: Target, descent: Descent, points: int, key: int) -> Sampled
         values = values + np.sqrt(target.noise) * normals[:, inside]
     square = values**2 if raw else values**2 + target.noise
     labels = Labels(normals[:, : target.rank], values, square, np.full(len(values), 1 / len(values)))
-    return SampledRule(descent, labels, normals[:, axes:])
-
-
-@lru_cache(maxsize=32)
-def _tensor(breaks: tuple[float, ...], nodes: int, axes: int) -> tuple[Floats, Floats]:
-    x, w = gauss_pieces(breaks, nodes)
-    points: Any = np.array(list(product(x, repeat=axes)))
-    return points, np.prod(np.array(list(product(w, repeat=axes))), axis=1)
+    return FixedRule(descent, labels, normals[:, axes:])

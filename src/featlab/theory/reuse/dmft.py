@@ -33,18 +33,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from featlab.gaussian.activations import Activation
 from featlab.gaussian.hermite import Floats
 from featlab.targets import Target
-from featlab.theory.online.averages import Student
+from featlab.theory.online.averages import DIVERGED_NORM, Student
 
 # A force whose part outside the earlier forces has less than this share of its variance brings no new direction.
 _NOTHING_NEW = 1e-12
-DIVERGED_NORM = 1e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,8 +113,7 @@ class Source(Protocol):
         field, coordinates times weights, meets a kink of the activation."""
 
 
-@dataclass(frozen=True, eq=False)
-class Path:
+class Path(NamedTuple):
     """Order parameters at the asked steps: M (steps, p, r), Q (steps, p, p), E[(y - f)^2] (steps,)."""
 
     overlap: Floats
@@ -148,8 +146,7 @@ def walk(descent: Descent, source: Source, overlap: Floats, gram: Floats, steps:
                 nothing = (np.full_like(overlap, np.nan), np.full_like(gram, np.nan), np.nan)
                 found |= {later: nothing for later in asked if later > number}
                 break
-    values = [np.array([found[number][part] for number in asked]) for part in range(3)]
-    return Path(*values)
+    return Path(*(np.array([found[number][part] for number in asked]) for part in range(3)))
 
 
 def risk(descent: Descent, source: Source, overlap: Floats, gram: Floats) -> float:
