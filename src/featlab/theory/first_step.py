@@ -15,10 +15,10 @@ This is sufficient; without it, correlational queries need more (see `featlab.th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import factorial
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import factorial
 
 from featlab.analysis.energies import Energies, hermite_energies
 from featlab.analysis.grids import build_grids
@@ -27,7 +27,7 @@ from featlab.analysis.subspaces import readable_basis
 from featlab.analysis.verdict import check_size
 from featlab.errors import InvalidParameter
 from featlab.gaussian.activations import Activation, activation
-from featlab.gaussian.hermite import Floats, dense_tensor, multi_indices
+from featlab.gaussian.hermite import Floats, Integers, dense_tensor, multi_indices
 from featlab.learners.checks import positive_integer
 from featlab.targets import Target
 from featlab.targets import target as make_target
@@ -136,21 +136,18 @@ def gradient_series(
 
 def _value(energies: Energies, degree: int, point: Floats) -> float:
     """P_k(m) = sum_{|a| = k} c_a m^a / sqrt(a!)."""
-    indices = multi_indices(energies.rank, degree)
-    return float(energies.coefficients[degree] / _root_factorials(indices) @ np.prod(point**indices, axis=1))
+    indices, weights = _monomials(energies, degree)
+    return float(weights @ np.prod(point**indices, axis=1))
 
 
 def _gradient(energies: Energies, degree: int, point: Floats) -> Floats:
     """grad P_k(m), (r,)."""
+    indices, weights = _monomials(energies, degree)
+    lowered = np.maximum(indices[:, None, :] - np.eye(energies.rank, dtype=int), 0)  # (monomial, axis, power)
+    return weights @ (indices * np.prod(point**lowered, axis=2))
+
+
+def _monomials(energies: Energies, degree: int) -> tuple[Integers, Floats]:
+    """The powers a with |a| = k, and c_a / sqrt(a!)."""
     indices = multi_indices(energies.rank, degree)
-    weights = energies.coefficients[degree] / _root_factorials(indices)
-    found = np.zeros(energies.rank)
-    for axis in range(energies.rank):
-        lowered = indices.copy()
-        lowered[:, axis] = np.maximum(lowered[:, axis] - 1, 0)
-        found[axis] = weights @ (indices[:, axis] * np.prod(point**lowered, axis=1))
-    return found
-
-
-def _root_factorials(indices: np.ndarray) -> Floats:
-    return np.sqrt([float(np.prod([factorial(a) for a in index])) for index in indices.tolist()])
+    return indices, energies.coefficients[degree] / np.sqrt(np.prod(factorial(indices), axis=1))

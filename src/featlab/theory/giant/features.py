@@ -15,7 +15,10 @@ the part of it that comes from <w_i, v> at the start, kappa m'(kappa). The step 
 2 gamma a_i theta E[sigma' (z^2 - 1)] <w_i, v>, because sigma' (z^2 - 1) correlates with the labels through the start,
 and each neuron's own noise moves both: `fluctuations` has them all.
 
-The batch is common to all neurons, so that the rest is not isotropic: `giant.rows`.
+The batch is common to all neurons, so that the rest is not isotropic: beyond the common spike neuron i adds (gamma
+a_i/n) sum_j eps_j s_ij x_j with s_ij = sigma'(w_i x_j) - E[sigma']. Over neurons this is Gaussian with covariance
+proportional to B = (1/n) sum_j eps_j^2 x_j x_j^T / E[eps^2], the *same* for all of them: some directions get more than
+others unless n >> d. Its eigenvalues follow a compound free Poisson law (Marchenko, Pastur 1967).
 
 Needs E[sigma' z] = 0 (an odd activation): otherwise the step also turns W0 by (1/n) sum eps x x^T, which is not a
 spike.
@@ -25,18 +28,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import comb, factorial
 
 import numpy as np
 
 from featlab.gaussian.activations import Activation
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import cut_edges, gauss_pieces, gaussian_panels
-from featlab.theory.giant.rows import EVEN, RowProfile
-from featlab.theory.spikes import GradientSpike, SlopeMoments, slope_moments
+from featlab.targets import Target
+from featlab.theory.spikes import GradientSpike, SlopeMoments, label_grid, slope_moments
 
 Function = Callable[[Floats], Floats]
 
 NODES = 48
+_LEVELS = 3
 _PIECE_NODES = 16
 _EDGES = np.linspace(-9.0, 9.0, 19)
 
@@ -54,6 +59,17 @@ class Neurons:
     second: Floats
     biases: Floats
     weights: Floats
+
+
+@dataclass(frozen=True)
+class RowProfile:
+    """The law of the eigenvalues of B, of mean one, as a rule: levels (L,) with weights (L,)."""
+
+    levels: Floats
+    weights: Floats
+
+
+EVEN = RowProfile(np.ones(1), np.ones(1))
 
 
 @dataclass(frozen=True)
@@ -110,17 +126,15 @@ def smoothed(function: Function, kinks: Sequence[float], shifts: Floats, scales:
     return np.array([np.sum(weights * moment, axis=-1) for moment in moments])
 
 
-def _activated(activation: Activation, shifts: Floats, scales: Floats) -> Floats:
-    return smoothed(activation.value, activation.kinks, shifts, scales)
-
-
 def untrained_features(activation: Activation, neurons: Neurons, norm: float, *, varying_norm: bool) -> Features:
     """The features of the start: no spike, so that one node (kappa = 0) is exact.
 
     Args:
         varying_norm: whether |w_i|^2 fluctuates by 2 norm^4/d (Gaussian rows) or not (rows on the sphere).
     """
-    mean, slope, bend, square = _activated(activation, neurons.biases, np.full(neurons.biases.shape, norm))
+    mean, slope, bend, square = smoothed(
+        activation.value, activation.kinks, neurons.biases, np.full(neurons.biases.shape, norm)
+    )
     shaken = np.sqrt(2.0) * varying_norm * bend / 2
     return Features(
         nodes=np.zeros(1),
@@ -155,7 +169,7 @@ def trained_features(
     added = (first.size * neurons.second) ** 2 * moments.spread * first.gradient.noise
     scales = np.sqrt(norm**2 + added)
     shifts = spikes[:, None] * nodes + neurons.biases[:, None]
-    mean, slope, bend, square = _activated(activation, shifts, scales[:, None])
+    mean, slope, bend, square = smoothed(activation.value, activation.kinks, shifts, scales[:, None])
     tilted = (
         1.0 if label_square is None else float(node_weights @ (label_square * nodes**2) / (node_weights @ label_square))
     )
@@ -195,3 +209,59 @@ def _fluctuations(
     along_own = moments.square_along - (moments.slope + moments.bend) ** 2
     own = (2 * norm * moved) ** 2 * along_own * first.gradient.noise + 2 * added**2 + 2 * varying_norm * norm**4
     return [start, (np.sqrt(added * tilted), nothing), (nothing, np.sqrt(own))]
+
+
+def row_profile(target: Target, offset: float, sample_ratio: float) -> RowProfile:
+    """The law of B for residual labels eps = y - offset and n/d = psi1, as a Gauss rule of three levels.
+
+    Statement: the free cumulants of B are E[eps^{2m}]/E[eps^2]^m psi1^{1-m}; the rule has its moments up to the fifth.
+    """
+    squares = _even_moments(target, offset, 2 * _LEVELS - 1)
+    orders = np.arange(1, 2 * _LEVELS)
+    cumulants = squares[1:] / squares[1] ** orders * sample_ratio ** (1.0 - orders)
+    return _gauss_rule(moments_of_free_cumulants(cumulants))
+
+
+def moments_of_free_cumulants(cumulants: Floats) -> Floats:
+    """m_0 = 1, m_1, ..., from m_n = sum_s kappa_s [z^{n-s}] M(z)^s, M(z) = sum m_k z^k (Speicher 1994)."""
+    count = len(cumulants)
+    moments = np.zeros(count + 1)
+    moments[0] = 1.0
+    for order in range(1, count + 1):
+        power = np.ones(1)
+        for size in range(1, order + 1):
+            power = np.convolve(power, moments[:order])[:order]
+            moments[order] += cumulants[size - 1] * power[order - size]
+    return moments
+
+
+def _gauss_rule(moments: Floats) -> RowProfile:
+    """The Gauss rule with moments m_0..m_{2L-1}: its nodes are the eigenvalues of multiplication by x, truncated."""
+    size = len(moments) // 2
+    indices = np.add.outer(np.arange(size), np.arange(size))
+    scales = moments[1] ** -indices.astype(float)
+    hankel, shifted = moments[indices] * scales, moments[indices + 1] * scales
+    root = np.linalg.cholesky(hankel)
+    multiplication = np.linalg.solve(root, np.linalg.solve(root, shifted).T)
+    levels, vectors = np.linalg.eigh(0.5 * (multiplication + multiplication.T))
+    return RowProfile(levels, vectors[0] ** 2)
+
+
+def _even_moments(target: Target, offset: float, count: int) -> Floats:
+    """E[(y - offset)^{2m}] for m = 0..count, the additive noise included by the binomial theorem."""
+    grid = label_grid(target)
+    clean = grid.labels - offset
+
+    def moment(order: int) -> float:
+        terms = (
+            comb(order, even) * float(grid.weights @ clean ** (order - even)) * _normal_moment(even, target.noise)
+            for even in range(0, order + 1, 2)
+        )
+        return sum(terms)
+
+    return np.array([moment(2 * m) for m in range(count + 1)])
+
+
+def _normal_moment(order: int, variance: float) -> float:
+    """E[z^order] for z ~ N(0, variance), even order."""
+    return variance ** (order // 2) * factorial(order) / (2 ** (order // 2) * factorial(order // 2))

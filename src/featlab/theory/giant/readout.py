@@ -22,13 +22,13 @@ from featlab.theory.giant.features import (
     Features,
     FirstStep,
     Neurons,
+    row_profile,
     spike_rule,
     trained_features,
     untrained_features,
 )
 from featlab.theory.giant.labels import LabelsGivenSpike, conditional_labels
 from featlab.theory.giant.ridge import RidgeRisk, Sizes, ridge_risk
-from featlab.theory.giant.rows import row_profile
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
 from featlab.theory.spikes import GradientSpike, gradient_spike, label_moments, slope_moments
 
