@@ -125,7 +125,7 @@ def spectral_cosine(ratio: float, skewness: float) -> float:
 
 
 def _slice_moments(target: Target, slices: int, key: int) -> tuple[Floats, Floats]:
-    """E[h | s] (S, r) and E[h h^T | s] (S, r, r) of each slice, over one Sobol sequence reflected in every direction."""
+    """E[h | s] (S, r) and E[h h^T | s] (S, r, r) of each slice; one Sobol sequence, reflected in every direction."""
     fields, labels = _labelled(target, key)
     _, place = np.unique(np.round(labels / np.std(labels), _SAME_LABEL), return_inverse=True)
     squares = fields[:, :, None] * fields[:, None, :]

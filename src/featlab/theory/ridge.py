@@ -116,7 +116,7 @@ def gaussian_risk(
     def freedom(kappa: float) -> tuple[float, float]:
         """(1/n) sum omega/(omega + kappa) and its square's, from the trace of the resolvent and its derivative."""
         s = (part.residual + kappa) / slope2
-        trace, derivative = _bulk_trace(s, width_ratio)
+        trace, derivative = _with_derivative(lambda z: _trace(z, width_ratio), s)
         inverse = (trace + (width_ratio - 1) / s) / slope2
         inverse_square = -(derivative - (width_ratio - 1) / s**2) / slope2**2
         first = width_ratio - kappa * inverse
@@ -125,30 +125,27 @@ def gaussian_risk(
     energy = width_ratio * (slope2 + part.residual) / sample_ratio
     kappa = effective_ridge(lambda k: freedom(k)[0], energy, 1.0, ridge)
     s = (part.residual + kappa) / slope2
-    fitted, change = _explained(s, width_ratio, strength, cosine)
+
+    def explained(z: complex) -> complex:
+        """q(s), the share of the linear part's energy that ridge at s keeps."""
+        trace = _trace(z, width_ratio)
+        along = trace / (1 + strength**2 * trace * (1 - (1 - z * trace) / width_ratio))
+        return cosine**2 * (1 - z * along) + (1 - cosine**2) * (1 - z * trace)
+
+    fitted, change = _with_derivative(explained, s)
     left = second - labels.linear_norm**2 * (fitted - kappa / slope2 * change)
     return float(left / (1 - freedom(kappa)[1]))
 
 
-def _bulk_trace(s: complex, width_ratio: float) -> tuple[float, float]:
-    """m(s) = (1/d) tr (W0^T W0 + s)^{-1} and m'(s): the positive root of s m^2 + (s + psi2 - 1) m = 1."""
-    trace = _trace(s, width_ratio)
-    slope = -(trace**2 + trace) / (2 * s * trace + s + width_ratio - 1)
-    return float(trace.real), float(slope.real)
-
-
 def _trace(s: complex, width_ratio: float) -> complex:
+    """m(s) = (1/d) tr (W0^T W0 + s)^{-1}: the positive root of s m^2 + (s + psi2 - 1) m = 1."""
     half = s + width_ratio - 1
     root = np.sqrt(half * half + 4 * s)
     # The form without cancellation, whichever the sign.
     return 2 / (half + root) if np.real(half) > 0 else (root - half) / (2 * s)
 
 
-def _explained(s: float, width_ratio: float, strength: float, cosine: float) -> tuple[float, float]:
-    """q(s), the share of the linear part's energy that ridge at s keeps, and q'(s) by a complex step."""
-    tiny = 1e-30
-    point = complex(s, tiny * s)
-    trace = _trace(point, width_ratio)
-    along = trace / (1 + strength**2 * trace * (1 - (1 - point * trace) / width_ratio))
-    kept = cosine**2 * (1 - point * along) + (1 - cosine**2) * (1 - point * trace)
-    return float(kept.real), float(kept.imag / (tiny * s))
+def _with_derivative(function: Callable[[complex], complex], s: float) -> tuple[float, float]:
+    """The value of a function that is analytic and real at s > 0, and its derivative by a complex step."""
+    found = function(complex(s, 1e-30 * s))
+    return float(found.real), float(found.imag / (1e-30 * s))

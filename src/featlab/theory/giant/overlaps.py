@@ -29,7 +29,7 @@ from featlab.gaussian.sobol import balanced_normals
 from featlab.learners.giant import GiantSteps
 from featlab.targets import Target
 from featlab.theory.giant.features import smoothed
-from featlab.theory.online.averages import DIVERGED_NORM, Averages, Descent, Student
+from featlab.theory.online.averages import DIVERGED_NORM, Averages, Descent, Path, Student
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
 from featlab.theory.spikes import label_grid
 
@@ -49,34 +49,32 @@ def predict_giant(question: Question, start: Start) -> Prediction:
     if width > MOST_NEURONS:
         raise NoPrediction(f"{width} neurons; giant steps are predicted for at most {MOST_NEURONS}")
     student = Descent(activation(question.student.activation), start.second, start.biases, learner.loss)
-    runs = [trajectory(question, student, start, key) for key in (1, 2)]
-    values = {name: 0.5 * (runs[0][name] + runs[1][name]) for name in runs[0]}
-    errors = {name: 0.5 * np.abs(runs[0][name] - runs[1][name]) for name in runs[0]}
-    diverged = not all(np.all(np.isfinite(value)) for value in values.values())
+    runs = [_trajectory(question, student, start, key) for key in (1, 2)]
+    middle = Path(*(0.5 * (one + other) for one, other in zip(*runs, strict=True)))
+    errors = middle.distance(runs[0])
+    diverged = not all(np.all(np.isfinite(value)) for value in middle)
     words = (
         "Mean and Gram matrix of the neurons after giant steps on fresh batches, as d -> infinity; fluctuations of "
         f"the overlaps, of order {learner.steps_at(question.dim)[-1] / question.samples**0.5:.2g}, are neglected."
     )
     remedy = "the norm of a neuron exceeds 1e6: take a smaller scale, or more samples" if diverged else ""
-    return Prediction(values, words, errors, "diverged" if diverged else "ok", remedy)
+    return Prediction(middle._asdict(), words, errors._asdict(), "diverged" if diverged else "ok", remedy)
 
 
-def trajectory(question: Question, student: Student, start: Start, key: int) -> dict[str, Floats]:
+def _trajectory(question: Question, student: Student, start: Start, key: int) -> Path:
     """Overlap, Gram matrix and risk at the asked steps, with the fields sampled under this key; NaN once diverged."""
     assert question.samples is not None
-    overlap, gram = start.overlap, start.gram
-    found: dict[str, list[Floats]] = {"overlap": [], "gram": [], "risk": []}
+    overlap, gram, found = start.overlap, start.gram, []
     rates = question.learner.steps_at(question.dim)
     for number in range(int(question.steps[-1]) + 1):
         sound = bool(np.max(np.diag(gram)) < DIVERGED_NORM**2)  # NaN is not sound either
         averages = step_averages(question.target, student, overlap, gram, key) if sound else None
         if number in question.steps:
-            found["overlap"].append(overlap if averages else np.full_like(overlap, np.nan))
-            found["gram"].append(gram if averages else np.full_like(gram, np.nan))
-            found["risk"].append(np.array(averages.risk if averages else np.nan))
+            here = (overlap, gram, np.array(averages.risk if averages else np.nan))
+            found.append(here if averages else [np.full_like(value, np.nan) for value in here])
         if averages and number < len(rates):
             overlap, gram = step(overlap, gram, averages, rates[number], question.samples, question.dim)
-    return {name: np.array(list_of) for name, list_of in found.items()}
+    return Path(*(np.array(column) for column in zip(*found, strict=True)))
 
 
 def step(

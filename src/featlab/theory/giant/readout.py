@@ -101,7 +101,7 @@ def neuron_law(student: TwoLayer, learner: Readout, second: Floats) -> Neurons:
     return Neurons(np.repeat(values, biases.size), np.tile(biases, values.size), np.outer(shares, bias_shares).ravel())
 
 
-def best_ridge(features: Features, labels: LabelsGivenSpike, sizes: Sizes) -> tuple[RidgeRisk, float]:
+def _best_ridge(features: Features, labels: LabelsGivenSpike, sizes: Sizes) -> tuple[RidgeRisk, float]:
     """The smallest risk on the grid that leave-one-out chooses from, and its ridge: its errors tend to the risks."""
     ridges = [share * features.mean_square for share in LEAVE_ONE_OUT_GRID]
     found = [ridge_risk(features, labels, sizes, ridge) for ridge in ridges]
@@ -122,7 +122,7 @@ def _at_step(question: Question, start: Start, sizes: Sizes, number: int) -> tup
     else:
         features, labels = giant_step_features(question, start, neuron_law(student, learner, start.second))
     if isinstance(learner.ridge, str):
-        found, ridge = best_ridge(features, labels, sizes)
+        found, ridge = _best_ridge(features, labels, sizes)
         return found.risk, ridge
     return ridge_risk(features, labels, sizes, learner.ridge).risk, float(learner.ridge)
 

@@ -17,6 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
 
 from featlab.gaussian.activations import Activation
 from featlab.gaussian.hermite import Floats
@@ -38,6 +41,18 @@ class Averages:
     pull: Floats
     noise: Floats
     risk: float
+
+
+class Path(NamedTuple):
+    """Order parameters at the asked steps: M (steps, p, r), Q (steps, p, p), E[(y - f)^2] (steps,)."""
+
+    overlap: Floats
+    gram: Floats
+    risk: Floats
+
+    def distance(self, other: Path) -> Path:
+        """How far two paths are apart in every number."""
+        return Path(*(np.abs(one - two) for one, two in zip(self, other, strict=True)))
 
 
 DIVERGED_NORM = 1e6  # of a neuron, as a simulation counts it

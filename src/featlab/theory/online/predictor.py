@@ -29,7 +29,7 @@ from featlab.gaussian.hermite import Floats
 from featlab.learners.online import Extragradient, OnlineSgd
 from featlab.learners.steps import step_at
 from featlab.targets.inputs import Isotropic
-from featlab.theory.online.averages import DIVERGED_NORM, Averages, AveragesOf, Descent
+from featlab.theory.online.averages import DIVERGED_NORM, Averages, AveragesOf, Descent, Path
 from featlab.theory.online.committee import erf_committee
 from featlab.theory.online.rules import Accuracy, averages
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
@@ -124,21 +124,21 @@ def integrate(
 def predict_online(question: Question, start: Start) -> Prediction:
     """The overlaps, the Gram matrix and the risk of a student of `OnlineSgd` or `Extragradient`."""
     descent, motion = describe(question, start)
-    accuracy = accurate_averages(question, descent)
+    accuracy = _accurate_averages(question, descent)
     times = question.steps / question.dim
     begin, tolerance = (start.overlap, start.gram, times), accuracy.tolerance
     best = integrate(motion, accuracy.best, *begin, tolerance)
-    values = _values(best, accuracy.best)
+    path = _path(best, accuracy.best)
     errors: dict[str, Floats] = {}
     if accuracy.other is not None:
-        other = _values(integrate(motion, accuracy.other, *begin, tolerance), accuracy.other)
-        errors = {name: np.abs(values[name] - other[name]) for name in values}
+        other = integrate(motion, accuracy.other, *begin, tolerance)
+        errors = path.distance(_path(other, accuracy.other))._asdict()
     words = (
         f"Closed equations for the order parameters of {type(question.learner).__name__} as d -> infinity at fixed "
         f"steps / d and gamma d = {motion.scale:.6g}; fluctuations of order 1/sqrt(d) are neglected. "
         f"Gaussian averages: {accuracy.words}."
     )
-    return Prediction(values, words, errors, best.outcome, best.remedy)
+    return Prediction(path._asdict(), words, errors, best.outcome, best.remedy)
 
 
 def describe(question: Question, start: Start) -> tuple[Descent, Motion]:
@@ -156,7 +156,7 @@ def describe(question: Question, start: Start) -> tuple[Descent, Motion]:
     return descent, motion
 
 
-def accurate_averages(question: Question, descent: Descent) -> Accuracy:
+def _accurate_averages(question: Question, descent: Descent) -> Accuracy:
     """The closed form of an erf committee, or the best rule there is."""
     closed = erf_committee(question.target, descent)
     if closed is not None:
@@ -164,9 +164,9 @@ def accurate_averages(question: Question, descent: Descent) -> Accuracy:
     return averages(question.target, descent)
 
 
-def _values(trajectory: Trajectory, averages_of: AveragesOf) -> dict[str, Floats]:
+def _path(trajectory: Trajectory, averages_of: AveragesOf) -> Path:
     sound = np.all(np.isfinite(trajectory.gram), axis=(1, 2))
     risk = np.full(len(sound), np.nan)
     for index in np.flatnonzero(sound):
         risk[index] = averages_of(trajectory.overlap[index], trajectory.gram[index]).risk
-    return {"overlap": trajectory.overlap, "gram": trajectory.gram, "risk": risk}
+    return Path(trajectory.overlap, trajectory.gram, risk)

@@ -91,7 +91,7 @@ def polynomial_degree(activation: Activation) -> int | None:
     return degree if degree < 24 and activation.residual(degree) < 1e-20 * activation.second_moment else None
 
 
-def field_degree(descent: Descent, degree: int, label_degree: int) -> int:
+def _field_degree(descent: Descent, degree: int, label_degree: int) -> int:
     """The degree of D for a polynomial activation, in an axis on which y has `label_degree` and the fields degree 1."""
     squared = descent.loss == "squared"
     residual = max(label_degree, degree) if squared else label_degree
@@ -105,7 +105,7 @@ def _exact_nodes(target: Target, descent: Descent, most: int) -> tuple[int, int]
     if degree is None or target.degree is None:
         return None
     top = max(target.degree, degree)
-    label, field = (1 + max(top, field_degree(descent, degree, y)) for y in (target.degree, 0))
+    label, field = (1 + max(top, _field_degree(descent, degree, y)) for y in (target.degree, 0))
     points = float(label) ** label_axes(target, descent.reach != 0) * float(field) ** descent.width
     return (label, field) if points <= most and max(label, field) <= 64 else None
 
@@ -142,7 +142,7 @@ def _smooth(target: Target, descent: Descent, per_axis: int, scale: float) -> Fi
         label_breaks += singular_breaks(target)
         label_nodes, field_nodes = int(16 * scale), int(24 * scale)
     if degree is not None:
-        exact = 1 + max(degree, field_degree(descent, degree, 0))
+        exact = 1 + max(degree, _field_degree(descent, degree, 0))
         if exact <= field_nodes * (len(field_breaks) + 1):
             field_breaks, field_nodes = (), exact
     labels = label_points(target, label_nodes, label_breaks, raw, False)

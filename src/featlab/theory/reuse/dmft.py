@@ -33,14 +33,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from featlab.gaussian.activations import Activation
 from featlab.gaussian.hermite import Floats
 from featlab.targets import Target
-from featlab.theory.online.averages import DIVERGED_NORM, Student
+from featlab.theory.online.averages import DIVERGED_NORM, Path, Student
 
 # A force whose part outside the earlier forces has less than this share of its variance brings no new direction.
 _NOTHING_NEW = 1e-12
@@ -111,14 +111,6 @@ class Source(Protocol):
     def grow(self, points: Points, weights: Floats, axes: int) -> Points:
         """The points with independent N(0, 1) added to their last `axes` coordinates. The integrand is rough where a
         field, coordinates times weights, meets a kink of the activation."""
-
-
-class Path(NamedTuple):
-    """Order parameters at the asked steps: M (steps, p, r), Q (steps, p, p), E[(y - f)^2] (steps,)."""
-
-    overlap: Floats
-    gram: Floats
-    risk: Floats
 
 
 def walk(descent: Descent, source: Source, overlap: Floats, gram: Floats, steps: Iterable[int], uses: int) -> Path:

@@ -6,7 +6,7 @@ two or three steps, fresh batches), by randomised Sobol points beyond; either wa
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -22,8 +22,9 @@ from featlab.learners.reuse import ReusedBatch
 from featlab.learners.steps import step_at
 from featlab.targets import Target
 from featlab.targets.inputs import Isotropic
+from featlab.theory.online.averages import Path
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
-from featlab.theory.reuse.dmft import Descent, Path, Points, frame, walk
+from featlab.theory.reuse.dmft import Descent, Points, frame, walk
 
 _PANELS = (-2.5, -1.0, 0.0, 1.0, 2.5)
 # From fine to coarse: nodes on an axis of the link, of the label's noise, of a new axis; cuts of a new axis. Each is
@@ -152,21 +153,19 @@ class Estimate:
         return float(np.max(self.errors.overlap))
 
 
-def by_quadrature(descent: Descent, overlap: Floats, gram: Floats, steps: Iterable[int], uses: int) -> Estimate | None:
+def by_quadrature(descent: Descent, overlap: Floats, gram: Floats, steps: Sequence[int], uses: int) -> Estimate | None:
     """The order parameters after `steps`, each batch used `uses` times, by quadrature; None where it is not affordable.
 
     The error is the difference between the rule and a coarser one.
     """
-    steps = sorted(set(steps))
     _, axes = frame(overlap, gram)
-    axes += (min(uses, max(steps[-1], 1)) - 1) * len(overlap)
+    axes += (min(uses, max(1, *steps)) - 1) * len(overlap)
     kinks = np.array(descent.activation.kinks)[None, :] - descent.biases[:, None]
     rules = [Quadrature(descent.target, kinks, *resolution) for resolution in _RESOLUTIONS]
     for fine, coarse in pairwise(rules):
         if fine.points(axes) <= _MOST_POINTS:
             path, rough = (walk(descent, rule, overlap, gram, steps, uses) for rule in (fine, coarse))
-            errors = Path(*(np.abs(one - other) for one, other in zip(path, rough, strict=True)))
-            return Estimate(path, errors, "by quadrature")
+            return Estimate(path, path.distance(rough), "by quadrature")
     return None
 
 
@@ -174,7 +173,7 @@ def by_sampling(
     descent: Descent,
     overlap: Floats,
     gram: Floats,
-    steps: Iterable[int],
+    steps: Sequence[int],
     uses: int,
     *,
     samples: int = SAMPLES,
@@ -182,7 +181,6 @@ def by_sampling(
 ) -> Estimate:
     """The same by `repeats` independent scramblings of `samples` Sobol points, the whole recursion run on each: their
     mean, and its standard error. The random numbers are always the same. `samples` must be a power of 2."""
-    steps = sorted(set(steps))
     paths = []
     for repeat in range(repeats):
         generator = np.random.default_rng([*b"reused batch", repeat])
@@ -193,9 +191,8 @@ def by_sampling(
     return Estimate(mean, error, f"by {repeats} x {samples:,} Sobol points")
 
 
-def estimate(descent: Descent, overlap: Floats, gram: Floats, steps: Iterable[int], uses: int) -> Estimate:
+def estimate(descent: Descent, overlap: Floats, gram: Floats, steps: Sequence[int], uses: int) -> Estimate:
     """The order parameters by the more accurate of the two methods."""
-    steps = sorted(set(steps))
     exact = by_quadrature(descent, overlap, gram, steps, uses)
     if exact is not None and not exact.worst > _GOOD_ENOUGH:
         return exact
