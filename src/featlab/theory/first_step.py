@@ -27,7 +27,7 @@ from featlab.analysis.subspaces import readable_basis
 from featlab.analysis.verdict import check_size
 from featlab.errors import InvalidParameter
 from featlab.gaussian.activations import Activation, activation
-from featlab.gaussian.hermite import Floats, Integers, dense_tensor, multi_indices
+from featlab.gaussian.hermite import Floats, dense_tensor, multi_indices
 from featlab.learners.checks import positive_integer
 from featlab.targets import Target
 from featlab.targets import target as make_target
@@ -129,25 +129,15 @@ def gradient_series(
         raise InvalidParameter("overlaps", overlaps, f"{of.rank} overlaps with a sum of squares of at most 1")
     energies = hermite_energies(build_grids(of), positive_integer("degree", degree))
     coefficients = activation(sigma).hermite_coefficients(degree + 2)
-    along = [coefficients[k] * _gradient(energies, k, point) for k in range(1, degree + 1)]
-    neuron = [coefficients[k + 2] * _value(energies, k, point) for k in range(degree + 1)]
-    return GradientSeries(np.array([*along, np.zeros(of.rank)]), np.array(neuron))
+    values, gradients = zip(*(_part(energies, k, point) for k in range(degree + 1)), strict=True)
+    along = coefficients[1 : degree + 1, None] * np.array(gradients[1:])
+    return GradientSeries(np.vstack([along, np.zeros(of.rank)]), coefficients[2:] * np.array(values))
 
 
-def _value(energies: Energies, degree: int, point: Floats) -> float:
-    """P_k(m) = sum_{|a| = k} c_a m^a / sqrt(a!)."""
-    indices, weights = _monomials(energies, degree)
-    return float(weights @ np.prod(point**indices, axis=1))
-
-
-def _gradient(energies: Energies, degree: int, point: Floats) -> Floats:
-    """grad P_k(m), (r,)."""
-    indices, weights = _monomials(energies, degree)
-    lowered = np.maximum(indices[:, None, :] - np.eye(energies.rank, dtype=int), 0)  # (monomial, axis, power)
-    return weights @ (indices * np.prod(point**lowered, axis=2))
-
-
-def _monomials(energies: Energies, degree: int) -> tuple[Integers, Floats]:
-    """The powers a with |a| = k, and c_a / sqrt(a!)."""
+def _part(energies: Energies, degree: int, point: Floats) -> tuple[float, Floats]:
+    """P_k(m) = sum_{|a| = k} c_a m^a / sqrt(a!), and its gradient (r,)."""
     indices = multi_indices(energies.rank, degree)
-    return indices, energies.coefficients[degree] / np.sqrt(np.prod(factorial(indices), axis=1))
+    weights = energies.coefficients[degree] / np.sqrt(np.prod(factorial(indices), axis=1))
+    lowered = np.maximum(indices[:, None, :] - np.eye(energies.rank, dtype=int), 0)  # (monomial, axis, power)
+    gradient = weights @ (indices * np.prod(point**lowered, axis=2))
+    return float(weights @ np.prod(point**indices, axis=1)), gradient

@@ -28,7 +28,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import comb, factorial
 
 import numpy as np
 
@@ -248,20 +247,7 @@ def _gauss_rule(moments: Floats) -> RowProfile:
 
 
 def _even_moments(target: Target, offset: float, count: int) -> Floats:
-    """E[(y - offset)^{2m}] for m = 0..count, the additive noise included by the binomial theorem."""
-    grid = label_grid(target)
-    clean = grid.labels - offset
-
-    def moment(order: int) -> float:
-        terms = (
-            comb(order, even) * float(grid.weights @ clean ** (order - even)) * _normal_moment(even, target.noise)
-            for even in range(0, order + 1, 2)
-        )
-        return sum(terms)
-
-    return np.array([moment(2 * m) for m in range(count + 1)])
-
-
-def _normal_moment(order: int, variance: float) -> float:
-    """E[z^order] for z ~ N(0, variance), even order."""
-    return variance ** (order // 2) * factorial(order) / (2 ** (order // 2) * factorial(order // 2))
+    """E[(y - offset)^{2m}] for m = 0..count, over the additive noise by a Gauss rule that is exact for them."""
+    grid, (z, shares) = label_grid(target), gauss_pieces((), count + 1)
+    residuals = grid.labels[:, None] - offset + np.sqrt(target.noise) * z
+    return np.array([grid.weights @ residuals ** (2 * m) @ shares for m in range(count + 1)])

@@ -124,7 +124,9 @@ def integrate(
 def predict_online(question: Question, start: Start) -> Prediction:
     """The overlaps, the Gram matrix and the risk of a student of `OnlineSgd` or `Extragradient`."""
     descent, motion = describe(question, start)
-    accuracy = _accurate_averages(question, descent)
+    closed = erf_committee(question.target, descent)
+    exact = None if closed is None else Accuracy(closed, None, "closed form (erf committee)")
+    accuracy = exact or averages(question.target, descent)
     times = question.steps / question.dim
     begin, tolerance = (start.overlap, start.gram, times), accuracy.tolerance
     best = integrate(motion, accuracy.best, *begin, tolerance)
@@ -154,14 +156,6 @@ def describe(question: Question, start: Start) -> tuple[Descent, Motion]:
         step_at(learner.step_size, question.dim) * question.dim, learner.batch, learner.constraint != "none"
     )
     return descent, motion
-
-
-def _accurate_averages(question: Question, descent: Descent) -> Accuracy:
-    """The closed form of an erf committee, or the best rule there is."""
-    closed = erf_committee(question.target, descent)
-    if closed is not None:
-        return Accuracy(closed, None, "closed form (erf committee)")
-    return averages(question.target, descent)
 
 
 def _path(trajectory: Trajectory, averages_of: AveragesOf) -> Path:

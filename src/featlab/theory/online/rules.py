@@ -5,7 +5,7 @@ The points for h and the fields lambda = M h + L z are one of these.
     product  Gauss rules on every axis of z, the same for every h: exact for polynomials, spectrally accurate for smooth
              activations.
     cut      lines of z cut where a field meets a kink of the activation (one or two neurons).
-    pairs    for many neurons, averages over one and over two of them (`pairs`); E[D_i D_j] is sampled.
+    pairs    for many neurons, averages over one and over two of them (`cuts.PairRule`); E[D_i D_j] is sampled.
     sampled  a scrambled Sobol sequence in all variables, symmetrised and whitened, so that its odd moments vanish and
              its second moments are exact: only for many neurons that make inner steps with the squared loss.
 
@@ -26,9 +26,8 @@ from featlab.gaussian.quadrature import nested_rule
 from featlab.gaussian.sobol import balanced_normals
 from featlab.targets import Target
 from featlab.theory.online.averages import Averages, AveragesOf, Descent, average
-from featlab.theory.online.cuts import CutRule
+from featlab.theory.online.cuts import CutRule, PairRule
 from featlab.theory.online.labels import Labels, label_axes, label_points, singular_breaks
-from featlab.theory.online.pairs import PairRule
 
 _POINTS = 2**18  # of one rule: some 20 ms an average
 _NUMBERS = 2**20  # points times neurons
