@@ -45,18 +45,11 @@ _SMALLEST_SPREAD = 1e-9  # of u given h, over that of u: below it, rounding deci
 
 
 class Value(NamedTuple):
-    """C and its derivatives by q and c."""
+    """C or S, and its derivatives by q and c."""
 
     value: float
     by_variance: float
-    by_covariance: float
-
-
-class Square(NamedTuple):
-    """S and its derivative by q."""
-
-    value: float
-    by_variance: float
+    by_covariance: float = 0.0
 
 
 class Coefficients(NamedTuple):
@@ -114,13 +107,13 @@ class Averages:
             return self._series(variance, covariance, mine)
         return self._quadrature(variance, covariance)
 
-    def square(self, variance: float) -> Square:
+    def square(self, variance: float) -> Value:
         """S and its derivative at q: S' = E[sigma sigma' v] / sqrt(q)."""
         v, weights = self._line(variance)
         fields = np.sqrt(variance) * v + self.bias
         values = self.activation.value(fields)
         slope = weights @ (values * self.activation.derivative(fields) * v)
-        return Square(float(weights @ values**2), float(slope / np.sqrt(variance)))
+        return Value(float(weights @ values**2), float(slope / np.sqrt(variance)))
 
     def slope(self, correlation: float) -> float:
         """zeta(rho) = sum_j j alpha_j alpha*_j rho^{j-1} at unit variance: the speed of the normalised flow."""

@@ -35,7 +35,7 @@ from featlab.gaussian.activations import Activation
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import cut_edges, gauss_pieces, gaussian_panels
 from featlab.targets import Target
-from featlab.theory.spikes import GradientSpike, SlopeMoments, label_grid, slope_moments
+from featlab.theory.spikes import GradientSpike, label_grid, slope_moments
 
 Function = Callable[[Floats], Floats]
 
@@ -131,21 +131,8 @@ def untrained_features(activation: Activation, neurons: Neurons, norm: float, *,
     Args:
         varying_norm: whether |w_i|^2 fluctuates by 2 norm^4/d (Gaussian rows) or not (rows on the sphere).
     """
-    mean, slope, bend, square = smoothed(
-        activation.value, activation.kinks, neurons.biases, np.full(neurons.biases.shape, norm)
-    )
-    shaken = np.sqrt(2.0) * varying_norm * bend / 2
-    return Features(
-        nodes=np.zeros(1),
-        node_weights=np.ones(1),
-        neuron_weights=neurons.weights,
-        means=mean[:, None],
-        slopes=slope[:, None],
-        residuals=(square - mean**2 - slope**2)[:, None],
-        fluctuations=shaken[None, :, None],
-        profile=EVEN,
-        spreads=np.ones((1, mean.size)),
-    )
+    nothing = FirstStep(0.0, GradientSpike(0.0, 0.0, 0.0))
+    return _features(activation, neurons, norm, nothing, (np.zeros(1), np.ones(1)), 1.0, varying_norm)
 
 
 def trained_features(
@@ -162,52 +149,46 @@ def trained_features(
     Args:
         label_square: E[eps^2 | kappa] on the nodes of `spike_rule`; None, independent of kappa.
     """
-    nodes, node_weights = spike_rule()
+    nodes, weights = spike_rule()
+    squares = np.ones_like(nodes) if label_square is None else label_square
+    tilted = float(weights @ (squares * nodes**2) / (weights @ squares))
+    return _features(activation, neurons, norm, first, (nodes, weights), tilted, varying_norm)
+
+
+def _features(
+    activation: Activation,
+    neurons: Neurons,
+    norm: float,
+    first: FirstStep,
+    rule: tuple[Floats, Floats],
+    tilted: float,
+    varying_norm: bool,
+) -> Features:
+    """On a rule for kappa, with tilted = E[eps^2 kappa^2]/E[eps^2]."""
     moments = slope_moments(activation, norm, first.bias)
-    spikes = first.size * neurons.second * moments.slope * first.gradient.strength
-    added = (first.size * neurons.second) ** 2 * moments.spread * first.gradient.noise
+    moved = first.size * neurons.second
+    added = moved**2 * moments.spread * first.gradient.noise
     scales = np.sqrt(norm**2 + added)
-    shifts = spikes[:, None] * nodes + neurons.biases[:, None]
+    spikes = moved * moments.slope * first.gradient.strength
+    shifts = spikes[:, None] * rule[0] + neurons.biases[:, None]
     mean, slope, bend, square = smoothed(activation.value, activation.kinks, shifts, scales[:, None])
-    tilted = (
-        1.0 if label_square is None else float(node_weights @ (label_square * nodes**2) / (node_weights @ label_square))
-    )
-    along, across = nodes * slope / scales[:, None], bend / (2 * scales[:, None] ** 2)
-    modes = _fluctuations(neurons, norm, first, moments, added, tilted, varying_norm)
-    shaken = [shift[:, None] * along + growth[:, None] * across for shift, growth in modes]
+    along, across = rule[0] * slope / scales[:, None], bend / (2 * scales[:, None] ** 2)
+    # Independent standard normal modes: what each adds to sqrt(d) u_i and to sqrt(d) r_i^2.
+    # 1. <w_i, v> at the start: norm to u_i, and 2 gamma a_i theta norm E[sigma' (z^2 - 1)] to r_i^2.
+    # 2. The neuron's own gradient along v: variance `added` E[eps^2 kappa^2]/E[eps^2] in u_i.
+    # 3. In r_i^2: the own gradient along w_i (He_1 of sigma' z is part of mode 1), its length, and the length of w_i.
+    along_own = moments.square_along - (moments.slope + moments.bend) ** 2
+    own = (2 * norm * moved) ** 2 * along_own * first.gradient.noise + 2 * added**2 + 2 * varying_norm * norm**4
+    start = norm * along + (2 * moved * first.gradient.strength * norm * moments.bend)[:, None] * across
+    modes = [start, np.sqrt(added * tilted)[:, None] * along, np.sqrt(own)[:, None] * across]
     residual = square - mean**2 - slope**2
     spreads = (norm**2 + added * first.profile.levels[:, None]) / scales**2
-    return Features(
-        nodes, node_weights, neurons.weights, mean, slope, residual, np.array(shaken), first.profile, spreads
-    )
+    return Features(*rule, neurons.weights, mean, slope, residual, np.array(modes), first.profile, spreads)
 
 
 def spike_rule() -> tuple[Floats, Floats]:
     """The nodes and weights of kappa ~ N(0, 1)."""
     return gauss_pieces((), NODES)
-
-
-def _fluctuations(
-    neurons: Neurons,
-    norm: float,
-    first: FirstStep,
-    moments: SlopeMoments,
-    added: Floats,
-    tilted: float,
-    varying_norm: bool,
-) -> Sequence[tuple[Floats, Floats]]:
-    """Independent standard normal modes: what each adds to sqrt(d) u_i and to sqrt(d) r_i^2.
-
-    1. <w_i, v> at the start: norm to u_i, and 2 gamma a_i theta norm E[sigma' (z^2 - 1)] to r_i^2.
-    2. The neuron's own gradient along v: variance `added` E[eps^2 kappa^2]/E[eps^2] in u_i.
-    3. In r_i^2: the own gradient along w_i (He_1 of sigma' z is part of mode 1), its length, and the length of w_i.
-    """
-    moved = first.size * neurons.second
-    nothing = np.zeros_like(moved)
-    start = np.full_like(moved, norm), 2 * moved * first.gradient.strength * norm * moments.bend
-    along_own = moments.square_along - (moments.slope + moments.bend) ** 2
-    own = (2 * norm * moved) ** 2 * along_own * first.gradient.noise + 2 * added**2 + 2 * varying_norm * norm**4
-    return [start, (np.sqrt(added * tilted), nothing), (nothing, np.sqrt(own))]
 
 
 def row_profile(target: Target, offset: float, sample_ratio: float) -> RowProfile:

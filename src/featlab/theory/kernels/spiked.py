@@ -65,7 +65,15 @@ def spiked_risk(
     found = _fixed_point(functions, slopes, ridges, samples * weights, dim)
     if found is None:
         return KernelRisk(np.nan, np.nan, converged=False)
-    risks, explained = _risk(*found, labels, weights, samples, dim)
+    function_part, slope_part, total = found
+    seen = samples * weights / total
+    fitted = function_part @ (seen * labels.mean)
+    fitted_linear = slope_part @ ((seen / dim)[:, None] * labels.linear)
+    rest = labels.square - labels.mean**2 - np.sum(labels.linear**2, axis=1)
+    missed = rest + (labels.mean - fitted) ** 2 + np.sum((labels.linear - fitted_linear) ** 2, axis=1)
+    spread = seen / total * (function_part**2 + (dim - 1) / dim**2 * slope_part**2)
+    risks = np.linalg.solve(np.eye(len(weights)) - spread, missed)  # N on the nodes
+    explained = float(weights @ (labels.mean * fitted + np.sum(labels.linear * fitted_linear, axis=1)))  # E[f* f]
     risk, signal = float(weights @ risks), float(weights @ labels.square) - labels.noise
     rare = float((weights * risks)[np.abs(nodes) > _RARE].sum()) / risk
     return KernelRisk(risk, explained / signal, rare)
@@ -130,23 +138,3 @@ def _left_over(features: Floats, weights: Floats) -> Floats:
     """H (J, K) with H^T H = Phi (I + Phi^T D Phi)^-1 Phi^T: the prior covariance less what weights D have told."""
     stacked = np.vstack([np.sqrt(weights)[:, None] * features, np.eye(features.shape[1])])
     return solve_triangular(np.linalg.qr(stacked, mode="r"), features.T, trans="T")
-
-
-def _risk(
-    function_part: Floats,
-    slope_part: Floats,
-    total: Floats,
-    labels: LabelsGivenSpike,
-    weights: Floats,
-    samples: int,
-    dim: int,
-) -> tuple[Floats, float]:
-    """N on the nodes, and E[f* f]."""
-    seen = samples * weights / total
-    fitted = function_part @ (seen * labels.mean)
-    fitted_linear = slope_part @ ((seen / dim)[:, None] * labels.linear)
-    rest = labels.square - labels.mean**2 - np.sum(labels.linear**2, axis=1)
-    missed = rest + (labels.mean - fitted) ** 2 + np.sum((labels.linear - fitted_linear) ** 2, axis=1)
-    spread = seen / total * (function_part**2 + (dim - 1) / dim**2 * slope_part**2)
-    risks = np.linalg.solve(np.eye(len(weights)) - spread, missed)
-    return risks, float(weights @ (labels.mean * fitted + np.sum(labels.linear * fitted_linear, axis=1)))
