@@ -80,18 +80,13 @@ class Averages:
             raise NoPrediction(f"{directions}; the flow of a neuron is solved for one: simulate it instead")
 
     @cached_property
-    def label_coefficients(self) -> Floats:
-        """E[y h_j(h)], j = 0..60; zero where it is zero but for rounding."""
+    def _label(self) -> tuple[Floats, float]:
+        """E[y h_j(h)], j = 0..60, zero but for rounding where it is zero; the norm of E[y | h] beyond, over all."""
         labels = self._labels()
+        energy = float(labels.weights @ labels.mean**2)
         found = hermite_normalised_all(_ORDER, labels.directions[:, 0]) @ (labels.weights * labels.mean)
-        found[np.abs(found) < _ZERO * np.sqrt(labels.weights @ labels.mean**2)] = 0.0
-        return found
-
-    @cached_property
-    def label_tail(self) -> float:
-        """The norm of E[y | h] beyond degree 60, as a share of its norm."""
-        labels = self._labels()
-        return _tail(self.label_coefficients, float(labels.weights @ labels.mean**2))
+        found[np.abs(found) < _ZERO * np.sqrt(energy)] = 0.0
+        return found, _tail(found, energy)
 
     @cached_property
     def label_square(self) -> float:
@@ -102,7 +97,7 @@ class Averages:
     def correlation(self, variance: float, covariance: float) -> Value:
         """C and its derivatives at q and c."""
         mine = _coefficients(self, variance)
-        left_out = (_ORDER + 1) * abs(covariance / np.sqrt(variance)) ** _ORDER * mine.tail * self.label_tail
+        left_out = (_ORDER + 1) * abs(covariance / np.sqrt(variance)) ** _ORDER * mine.tail * self._label[1]
         if left_out <= _LEFT_OUT:
             return self._series(variance, covariance, mine)
         return self._quadrature(variance, covariance)
@@ -120,7 +115,7 @@ class Averages:
         return self.correlation(1.0, correlation).by_covariance
 
     def _series(self, variance: float, covariance: float, mine: Coefficients) -> Value:
-        root, theirs = np.sqrt(variance), self.label_coefficients
+        root, theirs = np.sqrt(variance), self._label[0]
         rho, orders = covariance / root, np.arange(_ORDER + 1)
         powers = rho**orders
         lower = np.concatenate([[0.0], powers[:-1]]) * orders  # j rho^{j-1}
