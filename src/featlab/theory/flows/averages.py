@@ -81,7 +81,7 @@ class Averages:
 
     @cached_property
     def _label(self) -> tuple[Floats, float]:
-        """E[y h_j(h)], j = 0..60, zero but for rounding where it is zero; the norm of E[y | h] beyond, over all."""
+        """E[y h_j(h)], j = 0..60, exactly 0 where only rounding is left; the share of E[y | h]'s norm beyond them."""
         labels = self._labels()
         energy = float(labels.weights @ labels.mean**2)
         found = hermite_normalised_all(_ORDER, labels.directions[:, 0]) @ (labels.weights * labels.mean)

@@ -26,7 +26,7 @@ from featlab.theory.giant.features import (
     untrained_features,
 )
 from featlab.theory.giant.labels import LabelsGivenSpike, conditional_labels
-from featlab.theory.giant.ridge import RidgeRisk, Sizes, ridge_risk
+from featlab.theory.giant.ridge import Sizes, ridge_risk
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
 from featlab.theory.spikes import GradientSpike, gradient_spike, label_moments, slope_moments
 
@@ -97,17 +97,9 @@ def neuron_law(student: TwoLayer, learner: Readout, second: Floats) -> Neurons:
     return Neurons(np.repeat(values, biases.size), np.tile(biases, values.size), np.outer(shares, bias_shares).ravel())
 
 
-def _best_ridge(features: Features, labels: LabelsGivenSpike, sizes: Sizes) -> tuple[RidgeRisk, float]:
-    """The smallest risk on the grid that leave-one-out chooses from, and its ridge: its errors tend to the risks."""
-    ridges = [share * features.mean_square for share in LEAVE_ONE_OUT_GRID]
-    found = [ridge_risk(features, labels, sizes, ridge) for ridge in ridges]
-    if not all(one.converged for one in found):
-        return found[[one.converged for one in found].index(False)], np.nan
-    best = int(np.argmin([one.risk for one in found]))
-    return found[best], ridges[best]
-
-
 def _at_step(question: Question, start: Start, sizes: Sizes, number: int) -> tuple[float, float]:
+    """The risk after so many steps, and the ridge: the given one, or the best on the grid that leave-one-out chooses
+    from, since its errors tend to the risks (both NaN if one of these was not solved)."""
     learner, student = question.learner, question.student
     if number == 0:
         biases, shares = _bias_law(student, learner)
@@ -117,10 +109,12 @@ def _at_step(question: Question, start: Start, sizes: Sizes, number: int) -> tup
         labels = conditional_labels(question.target, np.eye(question.target.rank)[0], 0.0, features.nodes)
     else:
         features, labels = giant_step_features(question, start, neuron_law(student, learner, start.second))
-    if isinstance(learner.ridge, str):
-        found, ridge = _best_ridge(features, labels, sizes)
-        return found.risk, ridge
-    return ridge_risk(features, labels, sizes, learner.ridge).risk, float(learner.ridge)
+    if not isinstance(learner.ridge, str):
+        return ridge_risk(features, labels, sizes, learner.ridge).risk, float(learner.ridge)
+    ridges = [share * features.mean_square for share in LEAVE_ONE_OUT_GRID]
+    risks = [ridge_risk(features, labels, sizes, ridge).risk for ridge in ridges]
+    best = int(np.argmin(risks))  # a NaN, if there is one
+    return risks[best], ridges[best] if np.isfinite(risks[best]) else np.nan
 
 
 def _bias_law(student: TwoLayer, learner: Readout) -> tuple[Floats, Floats]:
