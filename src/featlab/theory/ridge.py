@@ -58,9 +58,39 @@ def given_weights_risk(
     moment = (part.mean * labels.mean + part.slope * overlap @ labels.linear) / np.sqrt(width)
     values, vectors = np.linalg.eigh(omega)
     along = (vectors.T @ moment) ** 2
-    kappa = effective_ridge(lambda k: float(np.sum(values / (values + k))), float(np.sum(values)), samples, ridge)
-    left = labels.second - np.sum(along / values) + np.sum(along / values * (kappa / (values + kappa)) ** 2)
-    return float(left / (1 - np.sum((values / (values + kappa)) ** 2) / samples))
+    rest = labels.second - float(np.sum(along / values))
+    return spectrum_risk((values, np.ones(width), along / values, rest), samples, ridge)[0]
+
+
+def spectrum_risk(
+    parts: tuple[Floats, Floats, Floats, float], samples: int, ridge: float, width: float = np.inf, beyond: float = 0.0
+) -> tuple[float, Floats]:
+    """The risk of ridge regression on p random features whose covariance has the eigenvalues xi_j, N_j times each, and
+    the shares xi_j/(xi_j + nu) of the target that are learned; for p = infinity, that of its kernel.
+
+    Statement (Defilippis, Loureiro, Misiakiewicz 2024, arXiv:2405.15699), however n, p and d grow: with
+    F1 = sum_j N_j xi_j/(xi_j + nu), F2 = sum_j N_j (xi_j/(xi_j + nu))^2 and nu > 0 from
+
+        (n - F1) (1 - F1/p) nu = n lambda,
+        V = (p/n) [(F1/p)^2 + (1 - F1/p)^2 F2/(p - F2)],    chi = sum_j N_j xi_j/(xi_j + nu)^2 / (p - F2),
+        risk = [sum_j E_j nu^2 (1 + chi xi_j)/(xi_j + nu)^2 + sigma^2] / (1 - V).
+
+    Args:
+        parts: xi_j, N_j, the energies E_j of the target, and sigma^2, what of the label no feature explains.
+        beyond: the sum of eigenvalues so small and so many that they act through it alone.
+    """
+    values, counts, energies, rest = parts
+
+    def freedom(nu: float) -> float:
+        return float(np.sum(counts * values / (values + nu))) + beyond / nu
+
+    nu = effective_ridge(freedom, float(np.sum(counts * values)) + beyond, samples, ridge, width)
+    kept = values / (values + nu)
+    first, second = freedom(nu), float(np.sum(counts * kept**2))
+    spread = (first**2 / width + (1 - first / width) ** 2 * second / (1 - second / width)) / samples
+    chi = (float(np.sum(counts * kept / (values + nu))) + beyond / nu**2) / (width - second)
+    left = float(np.sum(energies * (1 - kept) ** 2 * (1 + chi * values))) + rest
+    return left / (1 - spread), kept
 
 
 def effective_ridge(

@@ -22,7 +22,7 @@ import numpy as np
 
 from featlab.gaussian.hermite import Floats
 from featlab.learners.kernel_functions import Kernel
-from featlab.theory.ridge import effective_ridge
+from featlab.theory.ridge import spectrum_risk
 
 
 @dataclass(frozen=True)
@@ -73,14 +73,8 @@ def isotropic_risk(kernel: Kernel, target: DegreeEnergies, *, dim: int, samples:
     count = len(target.energies)
     series = kernel.series(count)
     values = series * np.array([math.factorial(j) / float(dim) ** j for j in range(count)])
-    counts = multiplicities(dim, count)
-    diagonal = float(kernel.shape(np, np.ones(()))) - float(series.sum())
-    energy = float(np.sum(counts * values))
-    kappa = effective_ridge(
-        lambda k: float(np.sum(counts * values / (values + k))), energy, samples, ridge + diagonal / samples
-    )
-    learned = values / (values + kappa)
-    left = float(np.sum((1 - learned) ** 2 * target.energies)) + target.rest
-    risk = left / (1 - float(np.sum(counts * learned**2)) / samples)
+    beyond = max(0.0, float(kernel.shape(np, np.ones(()))) - float(series.sum()))
+    parts = (values, multiplicities(dim, count), target.energies, target.rest)
+    risk, learned = spectrum_risk(parts, samples, ridge, beyond=beyond)
     signal = float(target.energies.sum()) + target.rest - target.noise
     return KernelRisk(risk, float(np.sum(learned * target.energies)) / signal)

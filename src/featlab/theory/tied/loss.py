@@ -47,9 +47,7 @@ class PopulationLoss:
     def correlations(self, cosine: float, order: int = 0) -> Floats:
         """a(m) = E[y phi_i(u)], (N,), or its derivative of this order in m."""
         degrees = np.arange(order, self.series.shape[1])
-        factors = np.ones(len(degrees))
-        for lowered in range(order):
-            factors = factors * (degrees - lowered)
+        factors = np.prod([degrees - lowered for lowered in range(order)], axis=0)
         return self.series[:, order:] @ (factors * float(cosine) ** (degrees - order))
 
     def value(self, second: Floats, cosine: float) -> float:
