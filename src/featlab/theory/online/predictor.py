@@ -74,12 +74,7 @@ class Trajectory:
 
 
 def integrate(
-    motion: Motion,
-    averages_of: AveragesOf,
-    overlap: Floats,
-    gram: Floats,
-    times: Floats,
-    tolerance: float = 1e-8,
+    motion: Motion, averages_of: AveragesOf, overlap: Floats, gram: Floats, times: Floats, tolerance: float = 1e-8
 ) -> Trajectory:
     """The order parameters at ascending times (in units of d steps), from M and Q at time 0.
 
