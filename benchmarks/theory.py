@@ -14,7 +14,7 @@ from benchmarks.measuring import RESULTS, Row, machine, save, show, time_best
 from featlab.analysis.subspaces import nothing
 from featlab.analysis.thresholds import second_moments
 from featlab.targets import target
-from featlab.theory.bayes.channel import channel
+from featlab.theory.bayes.channels import build_channel
 from featlab.theory.bayes.family import Family
 from featlab.theory.bayes.state_evolution import state_evolution, update
 
@@ -33,7 +33,7 @@ def iterations() -> list[Row]:
         ("h1**2 + sign(h1*h2*h3)", None),
     ):
         of = target(text)
-        told, overlap = channel(of), 0.5 * np.eye(of.rank)
+        told, overlap = build_channel(of), 0.5 * np.eye(of.rank)
         update(told, 1.0, overlap)  # nodes are laid once
         timing = time_best(lambda told=told, overlap=overlap: update(told, 1.0, overlap), 20)
         rows.append(Row("iteration", text, 1e3 * timing.seconds, "ms", timing, at_most=allowed and 1e3 * allowed))
@@ -58,7 +58,7 @@ def curves() -> list[Row]:
 
         def once(of=of, alphas=alphas) -> None:  # type: ignore[no-untyped-def]
             second_moments(of, nothing(of.rank)).restricted(np.eye(of.rank))
-            family = Family(channel(of, generic=True), of.rank)
+            family = Family(build_channel(of, generic=True), of.rank)
             for alpha in alphas:
                 family.from_below(alpha, 1e-4)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from featlab.gaussian.matrices import reduced_rows, symmetric_root, triangular_root
+from featlab.gaussian.matrices import of_eigenvalues, reduced_rows, symmetric_root, triangular_root
 
 
 def test_triangular_roots() -> None:
@@ -43,3 +43,12 @@ def test_a_column_of_errors_gets_no_pivot() -> None:
     matrix = np.array([[1e-6, 1.0, 2.0], [-2e-6, 1.0, 0.0]])
     np.testing.assert_allclose(reduced_rows(matrix, 1e-3)[:, 1:], np.eye(2), atol=1e-5)
     np.testing.assert_allclose(reduced_rows(matrix, 1e-9)[:, :2], np.eye(2), atol=1e-5)
+
+
+def test_functions_of_eigenvalues() -> None:
+    """exp(log A) = A for A positive definite, while the entries' own functions are something else."""
+    rows = np.random.default_rng(2).standard_normal((3, 5))
+    matrix = rows @ rows.T
+    np.testing.assert_allclose(of_eigenvalues(np.exp, of_eigenvalues(np.log, matrix)), matrix, rtol=1e-10)
+    np.testing.assert_allclose(of_eigenvalues(np.square, matrix), matrix @ matrix, rtol=1e-10)
+    assert not np.allclose(of_eigenvalues(np.square, matrix), matrix**2)

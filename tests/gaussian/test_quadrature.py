@@ -10,9 +10,10 @@ import pytest
 from scipy.special import erf, ndtr
 from scipy.stats import norm
 
-from featlab.gaussian.hermite import hermite_all, hermite_normalised_all
+from featlab.gaussian.hermite import Floats, Integers, hermite_all, hermite_normalised_all
 from featlab.gaussian.quadrature import (
     ZeroSet,
+    crossings_on_lines,
     cut_edges,
     gauss_pieces,
     gauss_segment,
@@ -21,7 +22,10 @@ from featlab.gaussian.quadrature import (
     moved_surfaces,
     nested_rule,
     panels,
+    places_in_rows,
+    product_rule,
     roots_on_lines,
+    with_coordinate,
 )
 
 
@@ -202,3 +206,27 @@ def test_surfaces_move_with_the_coordinates_and_vanish_with_them() -> None:
     assert moved_surfaces([plane], np.zeros(2), np.zeros((2, 1))) == []
     (last,) = moved_surfaces([ZeroSet((1,), lambda h: h[..., 1])], np.zeros(2), np.array([[1.0, 0.0], [0.0, 1.0]]))
     assert last.variables == (1,)
+
+
+def test_products_of_rules_run_fastest_in_the_last_variable() -> None:
+    rule = product_rule([gauss_pieces((), 3), gauss_pieces((0.0,), 4)])
+    assert rule.points.shape == (24, 2)
+    assert rule.mean(rule.points[:, 0] ** 4 * np.abs(rule.points[:, 1]) ** 3) == pytest.approx(3 * 2 * sqrt(2 / pi))
+    assert np.all(np.diff(rule.points[:8, 0]) == 0)
+    assert product_rule([]).weights.tolist() == [1.0]
+
+
+def test_crossings_of_several_surfaces_side_by_side() -> None:
+    """Lines y = 0, 1 and 3: circles of radius 2 and the plane x = 1/2; a line that misses the circle is filled up."""
+    heights = np.array([0.0, 1.0, 3.0])
+
+    def points(line: Integers, position: Floats) -> Floats:
+        return with_coordinate(np.column_stack([np.zeros(line.size), heights[line]]), 0, position)
+
+    circle, plane = (lambda p: np.sum(p**2, axis=1) - 4), (lambda p: p[:, 0] - 0.5)
+    found = crossings_on_lines([circle, plane], points, 3, np.linspace(-5, 5, 40), 9.0)
+    np.testing.assert_allclose(found, [[-2, 2, 0.5], [-sqrt(3), sqrt(3), 0.5], [9, 9, 0.5]], atol=1e-12)
+
+
+def test_places_in_rows_count_each_row_in_the_order_given() -> None:
+    assert places_in_rows(np.array([2, 0, 2, 2, 0]), 4).tolist() == [0, 0, 1, 2, 1]

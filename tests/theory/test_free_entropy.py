@@ -7,9 +7,10 @@ import pytest
 from scipy.special import ndtr
 
 from featlab.targets import target
+from featlab.theory.bayes.channels import channel_of
 from featlab.theory.bayes.errors import bayes_errors
 from featlab.theory.bayes.free_entropy import bayes_optimal, free_entropy, free_entropy_gradient
-from featlab.theory.bayes.state_evolution import channel_of, state_evolution
+from featlab.theory.bayes.state_evolution import state_evolution
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
 from featlab.targets import target
 from featlab.theory.bayes.channel import Channel
+from featlab.theory.bayes.channels import channel_of
 from featlab.theory.bayes.continuous import Continuous
-from featlab.theory.bayes.state_evolution import channel_of
 from featlab.theory.bayes.symmetry import fold, interchangeable, invariances, reflections
 from tests.theory.channel_reference import of_absolute_value, of_square_with_random_sign, on_grids
 

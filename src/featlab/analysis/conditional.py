@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.fft import irfft, rfft
 from scipy.special import ndtr
 
-from featlab.analysis.rays import Cells
+from featlab.analysis.cells import NOISE_REACH, Sharing, convolved
+from featlab.analysis.rays import RayCells
 from featlab.gaussian.hermite import Floats
 
 Booleans = NDArray[np.bool_]
@@ -34,7 +34,7 @@ class LabelTable:
 
 
 def label_tables(
-    cells: Cells, directions: Floats, unknown: int, bins: int, noise: float
+    cells: RayCells, directions: Floats, unknown: int, bins: int, noise: float
 ) -> tuple[LabelTable, LabelTable]:
     """Bin the cells by label; the second table has half the bins, to see what their width does.
 
@@ -45,15 +45,17 @@ def label_tables(
         noise: variance of Gaussian noise added to the label; the table then describes the noisy label.
     """
     edges, lasting = _noise_edges(cells, noise, bins) if noise > 0 else _edges(cells, bins)
-    share = _Sharing(cells, edges)
+    share = Sharing(cells.first, cells.last, edges)
     mass = share.collect(cells.mass)
     upper = [(i, j) for i in range(unknown) for j in range(i, unknown)]
-    moment = np.zeros((len(mass), unknown, unknown))
+    moment: Floats = np.zeros((len(mass), unknown, unknown))
     for i, j in upper:
-        weight = cells.square * directions[cells.ray, i] * directions[cells.ray, j] - (i == j) * cells.mass
+        weight = cells.square * directions[cells.line, i] * directions[cells.line, j] - (i == j) * cells.mass
         moment[:, i, j] = moment[:, j, i] = share.collect(weight)
     if noise > 0:
-        mass, moment, lasting = *_convolve(mass, moment, edges, noise), lasting[1:-1]
+        table = np.column_stack([mass, moment.reshape(len(mass), -1)])[1:-1]
+        smooth = convolved(table, edges[1] - edges[0], noise)
+        mass, moment, lasting = smooth[:, 0], smooth[:, 1:].reshape(moment[1:-1].shape), lasting[1:-1]
     starts = np.append(0, np.nonzero(lasting)[0] + 1)
     return _table(mass, moment), _table(np.add.reduceat(mass, starts), np.add.reduceat(moment, starts))
 
@@ -64,43 +66,12 @@ def _table(mass: Floats, moment: Floats) -> LabelTable:
     return LabelTable(mass[kept], moment[kept])
 
 
-class _Sharing:
-    """How each cell's weight is divided among the bins between sorted edges (B + 1 bins, the outer ones open)."""
-
-    def __init__(self, cells: Cells, edges: Floats) -> None:
-        low, high = np.minimum(cells.first, cells.last), np.maximum(cells.first, cells.last)
-        self.edges, self.bins = edges, edges.size + 1
-        self.first_bin = np.searchsorted(edges, low, side="right")
-        self.last_bin = np.searchsorted(edges, high, side="right")
-        self.whole = self.first_bin == self.last_bin
-        self.low, self.high = low, high
-
-    def collect(self, weight: Floats) -> Floats:
-        total = np.zeros(self.bins)
-        total += np.bincount(self.first_bin[self.whole], weight[self.whole], self.bins)
-        wide = ~self.whole
-        if not wide.any():
-            return total
-        low, high = self.low[wide], self.high[wide]
-        density = weight[wide] / (high - low)
-        first, last = self.first_bin[wide], self.last_bin[wide]
-        total += np.bincount(first, density * (self.edges[first] - low), self.bins)
-        total += np.bincount(last, density * (high - self.edges[last - 1]), self.bins)
-        # Every bin strictly between gets density times its width: add the density at first + 1, take it off at last.
-        steps = np.bincount(first + 1, density, self.bins + 1) - np.bincount(last, density, self.bins + 1)
-        inside = np.cumsum(steps)[1 : self.bins - 1]
-        total[1:-1] += inside * np.diff(self.edges)
-        return total
-
-
-def _edges(cells: Cells, bins: int) -> tuple[Floats, Booleans]:
+def _edges(cells: RayCells, bins: int) -> tuple[Floats, Booleans]:
     """Edges at equal steps of the probit of the label's rank, and around atoms and critical values.
 
     Also which of them stay when the bins are halved: every other one, and all of the latter kind.
     """
-    middle = 0.5 * (cells.first + cells.last)
-    order = np.argsort(middle)
-    sorted_labels, rank = middle[order], np.cumsum(cells.mass[order])
+    sorted_labels, rank = _ranked(cells)
     levels = ndtr(np.linspace(-_PROBIT_REACH, _PROBIT_REACH, bins + 1))
     quantiles = sorted_labels[np.minimum(np.searchsorted(rank, levels), sorted_labels.size - 1)]
     special = np.zeros(0)
@@ -114,12 +85,19 @@ def _edges(cells: Cells, bins: int) -> tuple[Floats, Booleans]:
     return edges, np.isin(edges, np.concatenate([quantiles[::2], special]))
 
 
-def _label_scale(cells: Cells) -> float:
+def _ranked(cells: RayCells) -> tuple[Floats, Floats]:
+    """The labels in the middle of the cells, ascending, and the probability of each or a smaller one."""
+    middle = 0.5 * (cells.first + cells.last)
+    order = np.argsort(middle)
+    return middle[order], np.cumsum(cells.mass[order])
+
+
+def _label_scale(cells: RayCells) -> float:
     """The root mean square of the label; 1 where it is always zero (a link may vanish at some known coordinates)."""
     return float(np.sqrt(np.sum(cells.mass * cells.first**2) / np.sum(cells.mass))) or 1.0
 
 
-def _atoms(cells: Cells) -> Floats:
+def _atoms(cells: RayCells) -> Floats:
     """Values that the label takes on cells of positive total probability."""
     flat = np.abs(cells.last - cells.first) <= 1e-10 * np.maximum(np.abs(cells.first), _label_scale(cells))
     if not flat.any():
@@ -131,13 +109,12 @@ def _atoms(cells: Cells) -> Floats:
     return values[(mass > _ATOM_MASS) & many]
 
 
-def _critical_values(cells: Cells) -> Floats:
+def _critical_values(cells: RayCells) -> Floats:
     """Values at which many rays turn round or begin: there the density of the label and G may jump.
 
     A bin that contained such a value would mix two very different conditional laws.
     """
-    order = np.lexsort((cells.start, cells.ray))
-    ray, first, last = cells.ray[order], cells.first[order], cells.last[order]
+    ray, first, last = cells.line, cells.first, cells.last
     begins = np.append(True, ray[1:] != ray[:-1])
     together = np.append(False, ~begins[1:] & (np.abs(first[1:] - last[:-1]) <= 1e-9 * _label_scale(cells)))
     rise = last - first
@@ -152,26 +129,12 @@ def _critical_values(cells: Cells) -> Floats:
     return values[counts >= max(1, 0.02 * np.count_nonzero(begins))] * _label_scale(cells)
 
 
-def _noise_edges(cells: Cells, noise: float, bins: int) -> tuple[Floats, Booleans]:
+def _noise_edges(cells: RayCells, noise: float, bins: int) -> tuple[Floats, Booleans]:
     """Equal bins, a fraction of the noise's standard deviation wide, over all labels but a mass of 1e-9."""
-    middle = 0.5 * (cells.first + cells.last)
-    order = np.argsort(middle)
-    rank = np.cumsum(cells.mass[order])
-    low, high = middle[order][np.searchsorted(rank, [1e-9, 1 - 1e-9])]
+    sorted_labels, rank = _ranked(cells)
+    low, high = sorted_labels[np.searchsorted(rank, [1e-9, 1 - 1e-9])]
     deviation = np.sqrt(noise)
-    low, high = low - 8 * deviation, high + 8 * deviation
+    low, high = low - NOISE_REACH * deviation, high + NOISE_REACH * deviation
     wanted = max(bins, int(np.ceil(_NOISE_BINS_PER_SD * (high - low) / deviation)))
     edges = np.linspace(low, high, min(wanted, _MOST_NOISE_BINS) + 1)
     return edges, np.arange(edges.size) % 2 == 0
-
-
-def _convolve(mass: Floats, moment: Floats, edges: Floats, noise: float) -> tuple[Floats, Floats]:
-    """Spread each inner bin by the Gaussian noise (a fast Fourier transform over equal bins)."""
-    width = edges[1] - edges[0]
-    inner_mass, inner_moment = mass[1:-1], moment[1:-1]
-    length = 2 * inner_mass.size
-    frequency = 2 * np.pi * np.arange(length // 2 + 1) / (length * width)
-    damping = np.exp(-0.5 * noise * frequency**2)
-    table = np.column_stack([inner_mass, inner_moment.reshape(inner_mass.size, -1)])
-    smooth = irfft(rfft(table, length, axis=0) * damping[:, None], length, axis=0)[: inner_mass.size]
-    return smooth[:, 0], smooth[:, 1:].reshape(moment[1:-1].shape)

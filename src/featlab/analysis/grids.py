@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.polar import polar_rule
-from featlab.gaussian.quadrature import Rule, gauss_pieces, nested_rule, static_breaks
+from featlab.gaussian.quadrature import Rule, gauss_pieces, nested_rule, product_rule, static_breaks
 from featlab.targets import Target
 
 # Points of a fine rule by the dimension of the link's fields; each refinement multiplies it.
@@ -73,12 +74,15 @@ def build_grids(target: Target, refinement: int = 0) -> GridPair:
     budget = min(_BUDGET.get(dimension, 240_000) * _REFINEMENT**refinement, _MOST_POINTS)
     if refinement and any(len(kink.variables) > 1 for kink in target.kinks):
         # Nodes on each panel: two panels of every angle, four of the last, three or more on the ray.
-        nodes = int(np.clip((budget / (12 * 2 ** (dimension - 2))) ** (1 / dimension), 5, _MAX_NODES))
-        return GridPair(_polar_grid(target, nodes), _polar_grid(target, _coarser(nodes)), refinement)
-    breaks = _extra_breaks(dimension, refinement)
-    pieces = [_pieces(target, axis, breaks) for axis in range(dimension)]
-    nodes = int(np.clip((budget / np.prod(pieces)) ** (1 / dimension), 5, _MAX_NODES))
-    return GridPair(_grid(target, nodes, breaks), _grid(target, _coarser(nodes), breaks), refinement)
+        pieces, rule = 12 * 2 ** (dimension - 2), partial(polar_rule, target.kinks, dimension)
+    else:
+        breaks = _extra_breaks(dimension, refinement)
+        pieces = int(np.prod([_pieces(target, axis, breaks) for axis in range(dimension)]))
+        rule = partial(nested_rule, target.kinks, dimension, extra_breaks=breaks)
+    nodes = int(np.clip((budget / pieces) ** (1 / dimension), 5, _MAX_NODES))
+    rules = (rule(nodes), rule(max(4, int(_COARSENING * nodes))))
+    fine, coarse = (Grid(one, target.link(one.points), target.rank) for one in rules)
+    return GridPair(fine, coarse, refinement)
 
 
 def _pieces(target: Target, axis: int, breaks: Sequence[float]) -> int:
@@ -86,20 +90,6 @@ def _pieces(target: Target, axis: int, breaks: Sequence[float]) -> int:
     fixed = 1 + len({*breaks, *static_breaks(target.kinks, axis, target.rank + target.hidden)})
     crossing = sum(len(kink.variables) > 1 and max(kink.variables) == axis for kink in target.kinks)
     return fixed + 2 + crossing if crossing else fixed
-
-
-def _coarser(nodes: int) -> int:
-    return max(4, int(_COARSENING * nodes))
-
-
-def _grid(target: Target, nodes: int, breaks: Sequence[float]) -> Grid:
-    rule = nested_rule(target.kinks, target.rank + target.hidden, nodes, breaks)
-    return Grid(rule, target.link(rule.points), target.rank)
-
-
-def _polar_grid(target: Target, nodes: int) -> Grid:
-    rule = polar_rule(target.kinks, target.rank + target.hidden, nodes)
-    return Grid(rule, target.link(rule.points), target.rank)
 
 
 def _extra_breaks(dimension: int, refinement: int) -> tuple[float, ...]:
@@ -115,11 +105,14 @@ def known_rule(target: Target, known: Floats, nodes: int) -> Rule:
     A column that coincides with an axis is cut at that axis's kinks, every column at 0.
     """
     dimension = target.rank + target.hidden
-    points, weights = np.zeros((1, 0)), np.ones(1)
+    axes = []
     for column in known.T:
         axis = int(np.argmax(np.abs(column)))
         aligned = abs(column[axis]) > 1 - 1e-9
-        x, w = gauss_pieces([0.0, *(static_breaks(target.kinks, axis, dimension) if aligned else [])], nodes)
-        points = np.column_stack([np.repeat(points, x.size, axis=0), np.tile(x, len(points))])
-        weights = np.outer(weights, w).ravel()
-    return Rule(points, weights)
+        axes.append(gauss_pieces([0.0, *(static_breaks(target.kinks, axis, dimension) if aligned else [])], nodes))
+    return product_rule(axes)
+
+
+def slice_at(target: Target, known: Floats, unknown: Floats, point: Floats) -> tuple[Floats, Floats]:
+    """At the known coordinates x = point, fields = offset + matrix (z, noise inside the link): offset and matrix."""
+    return np.append(known @ point, np.zeros(target.hidden)), block_diag(unknown, np.eye(target.hidden))

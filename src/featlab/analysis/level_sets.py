@@ -22,6 +22,7 @@ the nodes of a Gauss rule on panels cut at the kinks: Z holds while no standard 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -31,10 +32,17 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from featlab.analysis.label_law import LabelLaw, label_law
-from featlab.analysis.pieces import REACH, Pieces, invert, monotone_pieces, moved
+from featlab.analysis.pieces import REACH, Pieces, invert, monotone_pieces
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats, Integers
-from featlab.gaussian.quadrature import gaussian_density, panels, static_breaks
+from featlab.gaussian.quadrature import (
+    gaussian_density,
+    panels,
+    places_in_rows,
+    product_rule,
+    static_breaks,
+    with_coordinate,
+)
 from featlab.targets import Target
 
 # By the number of coordinates across a line: the smallest standard deviation of V that the panels resolve by default,
@@ -77,6 +85,32 @@ class Fibres:
 
 
 @dataclass(frozen=True)
+class Entries:
+    """Single terms of Z, in any order: that of label number `label`, and the rest as in `Fibres`."""
+
+    label: Integers
+    base: Floats
+    low: Floats
+    high: Floats
+    log_weights: Floats
+
+    def chosen(self, rows: NDArray[np.bool_]) -> Entries:
+        """Some of them."""
+        return Entries(*(column[rows] for column in vars(self).values()))
+
+
+def as_rows(parts: Sequence[Entries], labels: int, along: Floats) -> Fibres:
+    """The terms of each label in a row of its own."""
+    every = Entries(*(np.concatenate(column) for column in zip(*(vars(part).values() for part in parts), strict=True)))
+    place = places_in_rows(every.label, labels)
+    shape = (labels, int(place.max(initial=0)) + 1)
+    rows = Fibres(along, np.zeros((*shape, len(along))), np.zeros(shape), np.zeros(shape), np.full(shape, -np.inf))
+    for name in ("base", "low", "high", "log_weights"):
+        getattr(rows, name)[every.label, place] = getattr(every, name)
+    return rows
+
+
+@dataclass(frozen=True)
 class Lines:
     """Parallel lines along an axis of the fields' space.
 
@@ -89,6 +123,12 @@ class Lines:
     points: Floats
     weights: Floats
     pieces: Pieces
+
+    def takes(self, labels: Floats) -> NDArray[np.bool_]:
+        """Whether each piece, (P,), takes a label, (..., P) or (..., 1), somewhere on its way."""
+        pieces = self.pieces
+        least, most = np.minimum(pieces.first, pieces.last), np.maximum(pieces.first, pieces.last)
+        return (least < labels) & (labels < most) & (pieces.atom < 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,11 +150,17 @@ class LevelSets:
         if self.target.noise > 0:
             return self._noisy(labels)
         atom = self.law.atom_of(labels)
-        parts = [self._points(labels, atom, axis) for axis in range(self._dimension) if self.law.continuous]
-        parts += [self._segments(atom)] if self.law.atoms.size else []
-        label, base, low, high, log_weight = (np.concatenate(column) for column in zip(*parts, strict=True))
-        along = np.eye(self.target.rank)[min(self.segment_axis, self.target.rank - 1)]
-        return padded(label, len(labels), along, base, low, high, log_weight)
+        parts = []
+        for axis in range(self._dimension) if self.law.continuous else ():
+            lines = self._lines_along(axis)
+            label, piece = np.nonzero(lines.takes(labels[:, None]) & (atom < 0)[:, None])
+            found = points(self.target, lines, piece, label, labels)
+            parts.append(found.chosen(np.isfinite(found.log_weights)))
+        if self.law.atoms.size:
+            lines = self._lines_along(self.segment_axis)
+            label, piece = np.nonzero((atom[:, None] >= 0) & (atom[:, None] == lines.pieces.atom))
+            parts.append(segments(self.target, lines, piece, label))
+        return as_rows(parts, len(labels), np.eye(self.target.rank)[min(self.segment_axis, self.target.rank - 1)])
 
     @property
     def _dimension(self) -> int:
@@ -129,7 +175,9 @@ class LevelSets:
         points = generator.standard_normal((2000, self._dimension))
         labels = self.target.link(points)
         fresh = generator.standard_normal(len(points))
-        changes = [np.mean(self.target.link(moved(points, axis, fresh)) != labels) for axis in range(self._dimension)]
+        changes = [
+            np.mean(self.target.link(with_coordinate(points, axis, fresh)) != labels) for axis in range(self._dimension)
+        ]
         return int(np.argmax(changes))
 
     @cached_property
@@ -144,49 +192,30 @@ class LevelSets:
             self._lines[axis] = Lines(axis, points, weights, pieces)
         return self._lines[axis]
 
-    def _points(self, labels: Floats, atom: Integers, axis: int) -> tuple[Integers, Floats, Floats, Floats, Floats]:
-        """Roots on the lines along one axis, for the labels that are no atoms."""
-        lines = self._lines_along(axis)
-        pieces = lines.pieces
-        least, most = np.minimum(pieces.first, pieces.last), np.maximum(pieces.first, pieces.last)
-        label, piece = np.nonzero(
-            (least < labels[:, None]) & (labels[:, None] < most) & (pieces.atom < 0) & (atom < 0)[:, None]
-        )
-        points, log_weight = roots(self.target, lines, piece, labels[label])
-        kept = np.isfinite(log_weight)
-        nowhere = np.zeros(int(kept.sum()))
-        return label[kept], points[kept], nowhere, nowhere, log_weight[kept]
-
-    def _segments(self, atom: Integers) -> tuple[Integers, Floats, Floats, Floats, Floats]:
-        """Segments on which the label is an atom."""
-        lines = self._lines_along(self.segment_axis)
-        label, piece = np.nonzero((atom[:, None] >= 0) & (atom[:, None] == lines.pieces.atom))
-        return label, *segments(self.target, lines, piece)
-
     def _noisy(self, labels: Floats) -> Fibres:
         """P(y | z) = N(y; g(z), noise) at every node of a rule over all fields."""
         rank, noise = self.target.rank, self.target.noise
-        points, weights = _nodes(self.target, None, self.resolution)
-        residual = labels[:, None] - self.target.link(points)
+        nodes, weights = _nodes(self.target, None, self.resolution)
+        residual = labels[:, None] - self.target.link(nodes)
         log_weight = np.log(weights) - 0.5 * residual**2 / noise - 0.5 * np.log(2 * np.pi * noise)
         nowhere = np.zeros(log_weight.shape)
-        base = np.broadcast_to(points[:, :rank], (*log_weight.shape, rank))
+        base = np.broadcast_to(nodes[:, :rank], (*log_weight.shape, rank))
         return Fibres(np.eye(rank)[-1], base, nowhere, nowhere, log_weight)
 
 
-def roots(target: Target, lines: Lines, piece: Integers, labels: Floats) -> tuple[Floats, Floats]:
-    """Where the given pieces take the given labels: the directions z (n, r), and the logarithms of their weights."""
+def points(target: Target, lines: Lines, piece: Integers, label: Integers, labels: Floats) -> Entries:
+    """Where the given pieces take the labels of the given numbers: points z with the logarithms of their weights."""
     axis, pieces = lines.axis, lines.pieces
     on = lines.points[pieces.line[piece]]
-    place = invert(target, on, axis, pieces, piece, labels)
-    points = moved(on, axis, place)
+    place = invert(target, on, axis, pieces, piece, labels[label])
+    found = with_coordinate(on, axis, place)
     room = 0.5 * np.minimum(place - pieces.low[piece], pieces.high[piece] - place)
-    log_weight = np.log(lines.weights[pieces.line[piece]]) + _log_share(
-        target, points, axis, np.clip(room, 1e-12, _STEP)
-    )
+    log_weight = np.log(lines.weights[pieces.line[piece]])
+    log_weight += _log_share(target, found, axis, np.clip(room, 1e-12, _STEP))
     if axis >= target.rank:  # the density of the other noise variables is in the lines' weights
         log_weight -= 0.5 * place**2 + 0.5 * np.log(2 * np.pi)
-    return points[:, : target.rank], log_weight
+    nowhere = np.zeros(len(place))
+    return Entries(label, found[:, : target.rank], nowhere, nowhere, log_weight)
 
 
 def _log_share(target: Target, points: Floats, axis: int, room: Floats) -> Floats:
@@ -194,7 +223,9 @@ def _log_share(target: Target, points: Floats, axis: int, room: Floats) -> Float
     slopes = np.empty((points.shape[1], len(points)))
     for other in range(points.shape[1]):
         step = room if other == axis else np.full(len(points), _STEP)
-        ahead, behind = (target.link(moved(points, other, points[:, other] + sign * step)) for sign in (1, -1))
+        ahead, behind = (
+            target.link(with_coordinate(points, other, points[:, other] + sign * step)) for sign in (1, -1)
+        )
         slopes[other] = np.abs(ahead - behind) / (2 * step)
     steepest = np.maximum(slopes.max(axis=0), 1e-300)
     relative = slopes / steepest
@@ -203,15 +234,15 @@ def _log_share(target: Target, points: Floats, axis: int, room: Floats) -> Float
     return share - np.log(np.sum(relative**_PARTITION_POWER, axis=0))
 
 
-def segments(target: Target, lines: Lines, piece: Integers) -> tuple[Floats, Floats, Floats, Floats]:
-    """The given pieces as segments (base, low, high, log weight); along a noise variable only their mass is left."""
+def segments(target: Target, lines: Lines, piece: Integers, label: Integers) -> Entries:
+    """The given pieces as segments; along a noise variable only their mass is left."""
     pieces, rank = lines.pieces, target.rank
     base = lines.points[pieces.line[piece]][:, :rank]
     log_weight, low, high = np.log(lines.weights[pieces.line[piece]]), pieces.low[piece], pieces.high[piece]
     if lines.axis < rank:
-        return base, low, high, log_weight
+        return Entries(label, base, low, high, log_weight)
     nowhere = np.zeros_like(low)
-    return base, nowhere, nowhere, log_weight + log_interval(low, high)
+    return Entries(label, base, nowhere, nowhere, log_weight + log_interval(low, high))
 
 
 def level_sets(target: Target, resolution: float | None = None) -> LevelSets:
@@ -269,13 +300,10 @@ def log_interval(low: Floats, high: Floats) -> Floats:
 def _nodes(target: Target, axis: int | None, resolution: float) -> tuple[Floats, Floats]:
     """Nodes (L, D) and weights of the coordinates other than `axis`, which is set to zero."""
     dimension = target.rank + target.hidden
-    points, weights = np.zeros((1, 0)), np.ones(1)
-    for column in range(dimension):
-        x, w = (np.zeros(1), np.ones(1)) if column == axis else _panels(target, column, resolution)
-        points = np.column_stack([np.repeat(points, x.size, axis=0), np.tile(x, len(points))])
-        weights = np.outer(weights, w).ravel()
-    kept = np.linalg.norm(points, axis=1) < REACH  # corners of the box hold no mass
-    return points[kept], weights[kept]
+    nowhere = (np.zeros(1), np.ones(1))
+    rule = product_rule(nowhere if i == axis else _panels(target, i, resolution) for i in range(dimension))
+    kept = np.linalg.norm(rule.points, axis=1) < REACH  # corners of the box hold no mass
+    return rule.points[kept], rule.weights[kept]
 
 
 def _panels(target: Target, axis: int, resolution: float) -> tuple[Floats, Floats]:
@@ -292,21 +320,6 @@ def _panels(target: Target, axis: int, resolution: float) -> tuple[Floats, Float
     edges = np.unique(np.concatenate([np.linspace(low, high, count + 1) for low, high, count in ends]))
     x, w = panels(edges, _NODES_PER_PANEL)
     return x, w * gaussian_density(x) if noise_variable else w
-
-
-def padded(
-    label: Integers, labels: int, along: Floats, base: Floats, low: Floats, high: Floats, log_weight: Floats
-) -> Fibres:
-    """Ragged entries as rows, one for each label."""
-    order = np.argsort(label, kind="stable")
-    label = label[order]
-    counts = np.bincount(label, minlength=labels)
-    place = np.arange(label.size) - np.concatenate([[0], np.cumsum(counts)[:-1]])[label]
-    shape = (labels, int(counts.max(initial=1)))
-    rows = Fibres(along, np.zeros((*shape, base.shape[1])), np.zeros(shape), np.zeros(shape), np.full(shape, -np.inf))
-    for array, entries in ((rows.base, base), (rows.low, low), (rows.high, high), (rows.log_weights, log_weight)):
-        array[label, place] = entries[order]
-    return rows
 
 
 def together(parts: list[Fibres]) -> Fibres:

@@ -8,7 +8,6 @@ compared with its own error, estimated from two grids; what cannot be decided is
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 
 import numpy as np
 
@@ -25,12 +24,6 @@ _NEARLY_AS_SURE = 1e-3
 # No relative number is believed beyond this: sums over 10^5 points round at 1e-14 or so.
 ROUNDING = 1e-12
 _CHUNK = 16_384
-
-
-class Finding(Enum):
-    ZERO = "zero"
-    NONZERO = "non-zero"
-    UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True)
@@ -78,25 +71,18 @@ def find_level(grids: GridPair, probes: Probes, known: Floats, max_order: int, k
         errors = np.maximum(errors, 2 * known_tilt)
         found = _directions(tensors, errors, unknown.shape[1], order)
         error = float(np.median(errors))
-        findings = [_decide(significance, error) for significance in found.significance]
-        count = findings.count(Finding.NONZERO)
-        unsure = _doubt(order, found.signal[count], error) if Finding.UNDECIDED in findings else None
+        sure = found.significance > SURE
+        count = int(np.sum(sure))
+        undecided = np.any(~sure & ((found.significance > DOUBT) | (DOUBT * error > RESOLUTION)))
+        unsure = _doubt(order, found.signal[count], error) if undecided else None
         if count:
             surest = int(np.sum(found.significance[:count] >= _NEARLY_AS_SURE * found.significance[0]))
-            new, sure = (readable_basis(unknown @ found.directions[:, :n], n) for n in (count, surest))
+            new, best = (readable_basis(unknown @ found.directions[:, :n], n) for n in (count, surest))
             tilt, surest_tilt = (1 / float(found.significance[n - 1]) for n in (count, surest))
             signal = float(found.signal[count - 1])
-            return Level(order, new, sure, signal, error, tilt, surest_tilt, order, doubt, unsure)
+            return Level(order, new, best, signal, error, tilt, surest_tilt, order, doubt, unsure)
         doubt = doubt or unsure
     return Level(None, empty, empty, 0.0, error, 0.0, 0.0, max_order, doubt)
-
-
-def _decide(significance: float, error: float) -> Finding:
-    if significance > SURE:
-        return Finding.NONZERO
-    if significance > DOUBT or DOUBT * error > RESOLUTION:
-        return Finding.UNDECIDED
-    return Finding.ZERO
 
 
 def _doubt(order: int, signal: float, error: float) -> str:

@@ -6,35 +6,25 @@ at a place that bisection finds to float precision.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from featlab.analysis.cells import Cells, cut_into_cells
 from featlab.analysis.label_law import LabelLaw
 from featlab.gaussian.hermite import Floats, Integers
-from featlab.gaussian.quadrature import pad_by_line, roots_on_lines, static_breaks
+from featlab.gaussian.quadrature import crossings_on_lines, static_breaks, with_coordinate
 from featlab.targets import Target
 
 REACH = 7.5  # the prior's mass beyond is 6e-14
 _HALVINGS = 54
 _GOLDEN = 0.5 * (np.sqrt(5) - 1)
-_HAIR = 1e-10
 
 
 @dataclass(frozen=True)
-class Pieces:
-    """Monotone pieces: piece i lies on line `line[i]` between `low` and `high`, the link runs from `first` to `last`.
+class Pieces(Cells):
+    """Monotone pieces; `atom` is the number of the atom whose label the link keeps all along one, -1 elsewhere."""
 
-    `atom` is the number of the atom whose label the link keeps all along the piece, -1 elsewhere.
-    """
-
-    line: Integers
-    low: Floats
-    high: Floats
-    first: Floats
-    last: Floats
     atom: Integers
 
 
@@ -49,8 +39,15 @@ def monotone_pieces(
             extrema between neighbours may be missed.
         centres: (L,) to which the positions are relative; None for 0.
     """
-    middle = np.zeros(len(lines)) if centres is None else centres
-    line, low, high, first, last = _cells(target, lines, axis, scan, middle)
+    edges = scan + (np.zeros(len(lines)) if centres is None else centres)[:, None]
+
+    def points(line: Integers, position: Floats) -> Floats:
+        found = lines[line]  # a copy
+        found[:, axis] = position
+        return found
+
+    cells = cut_into_cells(target.link, points, edges, _crossings(target, lines, axis, edges, scan))
+    line, low, high, first, last = cells.line, cells.low, cells.high, cells.first, cells.last
     rise = np.where(np.abs(last - first) > 1e-12 * law.scale, np.sign(last - first), 0.0)
     size = np.abs(last - first)
     near = 1e-7 * law.scale + 1e-4 * np.minimum(size[1:], size[:-1])
@@ -58,64 +55,9 @@ def monotone_pieces(
     turn = np.nonzero(joined & (rise * np.append(0.0, rise[:-1]) < 0))[0]
     if turn.size:
         place = _extrema(target, lines[line[turn]], axis, low[turn - 1], high[turn], rise[turn - 1])
-        value = link_at(target, lines[line[turn]], axis, place)
+        value = target.link(points(line[turn], place))
         low[turn], first[turn], high[turn - 1], last[turn - 1] = place, value, place, value
-    return _merged(law, line, low, high, first, last, rise, joined)
-
-
-def _cells(
-    target: Target, lines: Floats, axis: int, scan: Floats, centres: Floats
-) -> tuple[Integers, Floats, Floats, Floats, Floats]:
-    """(line, low, high, link at low, link at high) of every stretch between two neighbouring positions or kinks."""
-    crossings = _crossings(target, lines, axis, scan, centres)
-    if crossings.shape[1] == 0:
-        places = centres[:, None] + scan
-        fields = np.repeat(lines[:, None, :], scan.size, axis=1)
-        fields[..., axis] = places
-        labels = target.link(fields)
-        line = np.repeat(np.arange(len(lines)), scan.size - 1)
-        ends = (places[:, :-1], places[:, 1:], labels[:, :-1], labels[:, 1:])
-        return line, *(np.ravel(end).copy() for end in ends)  # type: ignore[return-value]
-    edges = np.sort(np.concatenate([centres[:, None] + scan, crossings], axis=1), axis=1)
-    line = np.repeat(np.arange(len(lines)), edges.shape[1] - 1)
-    low, high = edges[:, :-1].ravel(), edges[:, 1:].ravel()
-    kept = high - low > 100 * _HAIR
-    line, low, high = line[kept], low[kept], high[kept]
-    first, last = (link_at(target, lines[line], axis, s) for s in (low + _HAIR, high - _HAIR))
-    return line, low, high, first, last
-
-
-def _crossings(target: Target, lines: Floats, axis: int, scan: Floats, centres: Floats) -> Floats:
-    """Where each line crosses a kink, (L, most), short rows filled up with the line's last position."""
-    found = [np.zeros((len(lines), 0))]
-    for kink in target.kinks:
-        if axis not in kink.variables:
-            continue
-        if len(kink.variables) == 1:
-            places = np.tile(static_breaks([kink], axis, lines.shape[1]), (len(lines), 1))
-            ends = centres[:, None] + scan[[0, -1]]
-            found.append(np.clip(places, ends[:, :1], ends[:, 1:]))
-            continue
-
-        def values(line: Integers, position: Floats, surface: Callable[[Floats], Floats] = kink.function) -> Floats:
-            return surface(moved(lines[line], axis, centres[line] + position))
-
-        line, place = roots_on_lines(values, len(lines), scan + 1e-7)
-        found.append(centres[:, None] + pad_by_line(line, place, len(lines), scan[-1]))
-    return np.concatenate(found, axis=1)
-
-
-def _merged(
-    law: LabelLaw,
-    line: Integers,
-    low: Floats,
-    high: Floats,
-    first: Floats,
-    last: Floats,
-    rise: Floats,
-    joined: NDArray[np.bool_],
-) -> Pieces:
-    """Neighbours that go on in the same way are one piece."""
+    # Neighbours that go on in the same way are one piece.
     begins = np.nonzero(~(joined & (rise == np.append(np.nan, rise[:-1]))))[0]
     ends = np.append(begins[1:], line.size) - 1
     atom = np.where(rise[begins] == 0, law.atom_of(first[begins]), -1)
@@ -124,26 +66,29 @@ def _merged(
     return Pieces(line[begins], low[begins], high[ends], first[begins], last[ends], atom[useful])
 
 
-def moved(points: Floats, axis: int, position: Floats) -> Floats:
-    """The points with their coordinate on `axis` replaced."""
-    fields = points.copy()
-    fields[:, axis] = position
-    return fields
+def _crossings(target: Target, lines: Floats, axis: int, edges: Floats, scan: Floats) -> Floats:
+    """Where each line crosses a kink, (L, most), short rows filled up with the line's last position."""
+    kinks = [kink for kink in target.kinks if axis in kink.variables]
+    fixed = np.tile(static_breaks(kinks, axis, lines.shape[1]), (len(lines), 1))
 
+    def points(line: Integers, position: Floats) -> Floats:
+        return with_coordinate(lines[line], axis, start[line] + position)
 
-def link_at(target: Target, points: Floats, axis: int, position: Floats) -> Floats:
-    return target.link(moved(points, axis, position))
+    start = edges[:, 0] - scan[0]
+    curved = [kink.function for kink in kinks if len(kink.variables) > 1]
+    moving = start[:, None] + crossings_on_lines(curved, points, len(lines), scan + 1e-7, scan[-1])
+    return np.concatenate([np.clip(fixed, edges[:, :1], edges[:, -1:]), moving], axis=1)
 
 
 def _extrema(target: Target, points: Floats, axis: int, low: Floats, high: Floats, sign: Floats) -> Floats:
     """The maximum of sign * link on each [low, high], by golden sections (to half the digits, as extrema allow)."""
     left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-    at_left, at_right = (sign * link_at(target, points, axis, place) for place in (left, right))
+    at_left, at_right = (sign * target.link(with_coordinate(points, axis, place)) for place in (left, right))
     for _ in range(40):
         lower = at_left > at_right
         low, high = np.where(lower, low, left), np.where(lower, right, high)
         left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-        at_left, at_right = (sign * link_at(target, points, axis, place) for place in (left, right))
+        at_left, at_right = (sign * target.link(with_coordinate(points, axis, place)) for place in (left, right))
     return 0.5 * (low + high)
 
 
@@ -162,7 +107,7 @@ def invert(target: Target, points: Floats, axis: int, pieces: Pieces, piece: Int
             with np.errstate(invalid="ignore", over="ignore"):
                 secant = (low * above - high * below) / (above - below)
             middle = np.where((low < secant) & (secant < high), secant, middle)
-        value = link_at(target, points[active], axis, middle) - labels[active]
+        value = target.link(with_coordinate(points[active], axis, middle)) - labels[active]
         left = np.sign(value) == np.sign(below)
         halved = 1.0 if step % 3 == 2 else 0.5
         below, above = np.where(left, value, halved * below), np.where(left, halved * above, value)

@@ -12,10 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import block_diag
 
 from featlab.analysis.energies import Energies
-from featlab.analysis.grids import known_rule
+from featlab.analysis.grids import known_rule, slice_at
 from featlab.analysis.levels import SURE
 from featlab.analysis.subspaces import complement, nothing, readable_basis
 from featlab.gaussian.hermite import Floats, hermite_products, unfold
@@ -89,9 +88,8 @@ def _conditional_squares(
 ) -> Floats:
     """sum_{|b| = k} E[f h_b(z) | x = point]^2 for k = 0..max_degree."""
     free = unknown.shape[1]
-    dimension = free + target.hidden
-    offset, turn = np.append(known @ point, np.zeros(target.hidden)), block_diag(unknown, np.eye(target.hidden))
-    rule = nested_rule(moved_surfaces(target.kinks, offset, turn), dimension, nodes)
+    offset, turn = slice_at(target, known, unknown, point)
+    rule = nested_rule(moved_surfaces(target.kinks, offset, turn), turn.shape[1], nodes)
     values = rule.weights * target.link(offset + rule.points @ turn.T)
     if not free:  # everything is known: no further degree explains the noise inside the link
         return np.concatenate([[np.sum(values) ** 2], np.zeros(max_degree)])

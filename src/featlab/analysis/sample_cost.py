@@ -68,6 +68,23 @@ class SampleCost:
         return None if self.exponent is None or self.loose else dim**self.exponent * log(dim) ** self.logs
 
 
+def cost(
+    name: str,
+    label: str,
+    meaning: str,
+    papers: tuple[str, ...],
+    exponent: float | None,
+    status: Status = Status.THEOREM,
+    *,
+    logs: bool = False,
+    known: bool = True,
+    beyond: bool = False,
+    loose: bool = False,
+) -> SampleCost:
+    """A cost, its papers given by their keys."""
+    return SampleCost(name, label, exponent, int(logs), status, cite(*papers), meaning, known, beyond, loose)
+
+
 def sample_costs(
     *,
     rank: int,
@@ -79,100 +96,75 @@ def sample_costs(
     searched_degree: int,
 ) -> dict[str, SampleCost]:
     """The costs from the exponents; an exponent of None (undecided) makes the costs that need it unknown."""
-    single = rank == 1
+    order, single = generative_exponent, rank == 1
+    of_reuse = single and order is not None and order <= 2
     costs = [
-        _one_pass_sgd(leap, single),
-        _csq_bound(leap),
-        _sq_bound(generative_exponent, single),
-        _amp(generative_exponent),
-        _batch_reuse(generative_exponent, single),
-        _one_giant_step(information_exponent),
-        _random_features(degree),
-        _random_features_99(degree_for_most, searched_degree),
+        cost(
+            "one_pass_sgd",
+            "one-pass SGD",
+            "SGD that sees each sample once finds every direction",
+            ("benarous2021",) if single else ("abbe2023", "benarous2021"),
+            None if leap is None else max(1.0, leap - 1.0),
+            Status.THEOREM if single else Status.CONJECTURE,
+            logs=leap == 2,
+            known=leap is not None,
+        ),
+        cost(
+            "csq_bound",
+            "any correlational-query method (lower bound)",
+            "no method that only correlates the labels with functions of the input does with less",
+            ("damian2022", "abbe2023"),
+            None if leap is None else max(1.0, leap / 2),
+            known=leap is not None,
+        ),
+        cost(
+            "sq_bound",
+            "any statistical-query or low-degree method (lower bound)",
+            "no known polynomial-time method does with less",
+            ("damian2024",) if single else ("damian2025",),
+            None if order is None else max(1.0, order / 2),
+            known=order is not None,
+        ),
+        cost(
+            "amp",
+            "approximate message passing",
+            "AMP finds every direction from a number of samples linear in d",
+            ("troiani2024",),
+            1.0 if order is not None and order <= 2 else None,
+            known=order is not None,
+        ),
+        cost(
+            "batch_reuse",
+            "SGD that reuses a batch, extragradient",
+            "gradient descent that sees a sample twice finds every direction",
+            ("dandi2024", "lee2024", "arnaboldi2024") if single else ("dandi2024", "arnaboldi2024"),
+            None if order is None else max(1.0, order - 1.0),
+            Status.THEOREM if of_reuse else Status.CONJECTURE,
+            logs=order == 2,
+            known=order is not None,
+        ),
+        cost(
+            "one_giant_step",
+            "one giant gradient step",
+            "finds the directions of the lowest-degree part of the target",
+            ("dandi2023",),
+            None if information_exponent is None else float(information_exponent),
+            known=information_exponent is not None,
+        ),
+        cost(
+            "random_features",
+            "random features, kernels",
+            "fits the target exactly (d to infinity); a kernel learns one degree with each power of d",
+            ("mei2022",),
+            None if degree is None else float(max(1, degree)),
+        ),
+        cost(
+            "random_features_99",
+            "random features, kernels, to 99%",
+            "explains 99% of the variance",
+            ("mei2022",),
+            float(searched_degree if degree_for_most is None else degree_for_most),
+            beyond=degree_for_most is None,
+        ),
     ]
-    return {cost.name: cost for cost in costs}
-
-
-def _half(exponent: int | None) -> float | None:
-    return None if exponent is None else max(1.0, exponent / 2)
-
-
-def _less_one(exponent: int | None) -> float | None:
-    return None if exponent is None else max(1.0, exponent - 1.0)
-
-
-def _cost(
-    name: str,
-    label: str,
-    power: float | None,
-    status: Status,
-    papers: tuple[str, ...],
-    meaning: str,
-    logs: int = 0,
-) -> SampleCost:
-    """A cost whose exponent follows from an exponent of the target: undecided there (None) is unknown here."""
-    return SampleCost(name, label, power, logs, status, cite(*papers), meaning, known=power is not None)
-
-
-def _csq_bound(leap: int | None) -> SampleCost:
-    meaning = "no method that only correlates the labels with functions of the input does with less"
-    label = "any correlational-query method (lower bound)"
-    return _cost("csq_bound", label, _half(leap), Status.THEOREM, ("damian2022", "abbe2023"), meaning)
-
-
-def _sq_bound(generative_exponent: int | None, single: bool) -> SampleCost:
-    label = "any statistical-query or low-degree method (lower bound)"
-    papers = ("damian2024",) if single else ("damian2025",)
-    meaning = "no known polynomial-time method does with less"
-    return _cost("sq_bound", label, _half(generative_exponent), Status.THEOREM, papers, meaning)
-
-
-def _one_giant_step(information_exponent: int | None) -> SampleCost:
-    meaning = "finds the directions of the lowest-degree part of the target"
-    power = None if information_exponent is None else float(information_exponent)
-    return _cost("one_giant_step", "one giant gradient step", power, Status.THEOREM, ("dandi2023",), meaning)
-
-
-def _one_pass_sgd(leap: int | None, single: bool) -> SampleCost:
-    status = Status.THEOREM if single else Status.CONJECTURE
-    papers = ("benarous2021",) if single else ("abbe2023", "benarous2021")
-    meaning = "SGD that sees each sample once finds every direction"
-    return _cost("one_pass_sgd", "one-pass SGD", _less_one(leap), status, papers, meaning, logs=int(leap == 2))
-
-
-def _amp(generative_exponent: int | None) -> SampleCost:
-    papers = cite("troiani2024")
-    label, meaning = "approximate message passing", "AMP finds every direction from a number of samples linear in d"
-    if generative_exponent is None:
-        return SampleCost("amp", label, None, 0, Status.THEOREM, papers, meaning, known=False)
-    exponent = 1.0 if generative_exponent <= 2 else None
-    return SampleCost("amp", label, exponent, 0, Status.THEOREM, papers, meaning)
-
-
-def _batch_reuse(generative_exponent: int | None, single: bool) -> SampleCost:
-    proven = single and generative_exponent is not None and generative_exponent <= 2
-    papers = ("dandi2024", "lee2024", "arnaboldi2024") if single else ("dandi2024", "arnaboldi2024")
-    return _cost(
-        "batch_reuse",
-        "SGD that reuses a batch, extragradient",
-        _less_one(generative_exponent),
-        Status.THEOREM if proven else Status.CONJECTURE,
-        papers,
-        "gradient descent that sees a sample twice finds every direction",
-        logs=int(generative_exponent == 2),
-    )
-
-
-def _random_features(degree: int | None) -> SampleCost:
-    meaning = "fits the target exactly (d to infinity); a kernel learns one degree with each power of d"
-    exponent = None if degree is None else float(max(1, degree))
-    papers = cite("mei2022")
-    return SampleCost("random_features", "random features, kernels", exponent, 0, Status.THEOREM, papers, meaning)
-
-
-def _random_features_99(degree: int | None, searched: int) -> SampleCost:
-    label, papers = "random features, kernels, to 99%", cite("mei2022")
-    name, meaning = "random_features_99", "explains 99% of the variance"
-    if degree is None:
-        return SampleCost(name, label, float(searched), 0, Status.THEOREM, papers, meaning, beyond=True)
-    return SampleCost(name, label, float(degree), 0, Status.THEOREM, papers, meaning)
+    return {one.name: one for one in costs}

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 from math import ceil, inf
 
-from featlab.analysis.sample_cost import SampleCost, Status
-from featlab.citations import cite
+from featlab.analysis.sample_cost import SampleCost, Status, cost
 from featlab.errors import InvalidParameter
 from featlab.targets.inputs import Spiked, SpikeLaw, checked_exponents
 
@@ -88,43 +87,47 @@ def spiked_costs(
     """
     if rank > 1:
         return {}
-    costs = [
-        _normalised_flow(law, information_exponent),
-        _one_gradient_step(law, information_exponent),
-        _kernels_from_linear(law, degree),
-        _kernels_bound(law, degree),
-    ]
-    return {cost.name: cost for cost in costs}
-
-
-def _normalised_flow(law: SpikeLaw, order: int | None) -> SampleCost:
-    exponent = None if order is None else normalised_flow_exponent(*_exponents(law), order)
-    return SampleCost(
-        name="normalised_flow",
-        label="normalised gradient flow, whitened",
-        exponent=exponent,
-        logs=0,
-        status=Status.SUFFICIENT,
-        papers=cite("mousavi2023"),
-        meaning="finds the direction, at a fixed accuracy",
-        known=order is not None,
-    )
-
-
-def _one_gradient_step(law: SpikeLaw, order: int | None) -> SampleCost:
-    exponent = None if order is None else one_step_exponent(law, order)
     _, g2 = _exponents(law)
-    proven = order is not None and _perfect(law) and g2 > 1 - 1 / order
-    return SampleCost(
-        name="one_gradient_step",
-        label="one gradient step, then ridge",
-        exponent=exponent,
-        logs=0,
-        status=Status.SUFFICIENT if proven else Status.HEURISTIC,
-        papers=cite("ba2023", "mousavi2023"),
-        meaning="makes features of the direction; without alignment a step finds S beta instead of beta",
-        known=order is not None,
-    )
+    perfect, reach, order = _perfect(law), kernel_reach(law), information_exponent
+    proven = order is not None and perfect and g2 > 1 - 1 / order
+    costs = [
+        cost(
+            "normalised_flow",
+            "normalised gradient flow, whitened",
+            "finds the direction, at a fixed accuracy",
+            ("mousavi2023",),
+            None if order is None else normalised_flow_exponent(*_exponents(law), order),
+            Status.SUFFICIENT,
+            known=order is not None,
+        ),
+        cost(
+            "one_gradient_step",
+            "one gradient step, then ridge",
+            "makes features of the direction; without alignment a step finds S beta instead of beta",
+            ("ba2023", "mousavi2023"),
+            None if order is None else one_step_exponent(law, order),
+            Status.SUFFICIENT if proven else Status.HEURISTIC,
+            known=order is not None,
+        ),
+        cost(
+            "kernels_linear",
+            "kernels, random features",
+            "fits the target exactly (d to infinity); n ~ d suffices if and only if g2 > 1 - 1/degree",
+            ("ba2023",),
+            None if degree is None and reach < inf else 1.0,
+            Status.THEOREM if perfect else Status.HEURISTIC,
+            beyond=degree is not None and max(degree, 1) > reach,
+        ),
+        cost(
+            "kernels_bound",
+            "any rotation-invariant kernel (lower bound)",
+            "no kernel does with less; the power of d is known up to a constant factor",
+            ("donhauser2021", "mousavi2023"),
+            None if degree is None else (1 - g2) * max(degree, 1),
+            loose=True,
+        ),
+    ]
+    return {one.name: one for one in costs}
 
 
 def one_step_exponent(law: SpikeLaw, information_exponent: int) -> float | None:
@@ -146,35 +149,6 @@ def one_step_exponent(law: SpikeLaw, information_exponent: int) -> float | None:
     if _perfect(law) or g2 > 2 * g1:
         return 1.0 if g2 > 0.5 else max(1.0, information_exponent - (information_exponent + 1) * g2)
     return float(information_exponent) if 3 * g2 < 2 * g1 else None
-
-
-def _kernels_from_linear(law: SpikeLaw, degree: int | None) -> SampleCost:
-    """n ~ d or more."""
-    reach = kernel_reach(law)
-    return SampleCost(
-        name="kernels_linear",
-        label="kernels, random features",
-        exponent=None if degree is None and reach < inf else 1.0,
-        logs=0,
-        status=Status.THEOREM if _perfect(law) else Status.HEURISTIC,
-        papers=cite("ba2023"),
-        meaning="fits the target exactly (d to infinity); n ~ d suffices if and only if g2 > 1 - 1/degree",
-        beyond=degree is not None and max(degree, 1) > reach,
-    )
-
-
-def _kernels_bound(law: SpikeLaw, degree: int | None) -> SampleCost:
-    _, g2 = _exponents(law)
-    return SampleCost(
-        name="kernels_bound",
-        label="any rotation-invariant kernel (lower bound)",
-        exponent=None if degree is None else (1 - g2) * max(degree, 1),
-        logs=0,
-        status=Status.THEOREM,
-        papers=cite("donhauser2021", "mousavi2023"),
-        meaning="no kernel does with less; the power of d is known up to a constant factor",
-        loose=True,
-    )
 
 
 def _exponents(law: SpikeLaw) -> tuple[float, float]:

@@ -4,11 +4,9 @@ Each is one recursion U -> U + (new directions at U), from U = {0} until nothing
 
 * giant steps with n = O(d): first-order correlations only, E[Y z | x] (Dandi et al. 2023);
 * the leap: correlations of the lowest order that is not zero, E[Y He_k(z) | x]; its largest order is the
-rotation-invariant
-  leap (Abbe et al. 2023, App. B.2);
+  rotation-invariant leap (Abbe et al. 2023, App. B.2);
 * the grand staircase: any function of the label, E[He_k(z) | y, x]; order 1 is TRIVIAL, order 2 EASY with a finite
-sample
-  ratio alpha, order k >= 3 HARD (Troiani et al. 2024; Damian et al. 2024 for a single index).
+  sample ratio alpha, order k >= 3 HARD (Troiani et al. 2024; Damian et al. 2024 for a single index).
 """
 
 from __future__ import annotations
@@ -20,12 +18,11 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from featlab.analysis.components import reducing_subspaces
 from featlab.analysis.grids import GridPair
 from featlab.analysis.levels import Level, find_level, level_matrices
 from featlab.analysis.probes import correlation_probes, label_probes
-from featlab.analysis.subspaces import complement, join, nothing, readable_basis
-from featlab.analysis.thresholds import second_moments
+from featlab.analysis.subspaces import complement, nothing, readable_basis
+from featlab.analysis.thresholds import reducing_subspaces, second_moments
 from featlab.gaussian.hermite import Floats
 from featlab.targets import Target
 
@@ -114,7 +111,7 @@ def _correlation_staircase(grids: GridPair, max_order: int) -> Staircase[Stage]:
                 doubts.append(_nothing_found("correlation with", level))
             break
         stages.append(Stage(level.order, level.directions, level.signal, level.error, level.tilt))
-        known = join(known, level.directions)
+        known = np.column_stack([known, level.directions])
     return Staircase(tuple(stages), known.shape[1] == rank, tuple(doubts), unsure)
 
 
@@ -133,7 +130,7 @@ def grand_staircase(target: Target, grids: GridPair, max_order: int) -> Staircas
             break
         stage, doubt = _grand_stage(target, grids, known, level)
         doubts += [doubt] if doubt else []
-        known = join(known, stage.directions)
+        known = np.column_stack([known, stage.directions])
         if stages and stage.kind is stages[-1].kind is Kind.TRIVIAL:
             stage = _merge(stages.pop(), stage)
         stages.append(stage)
@@ -178,7 +175,7 @@ def _grand_stage(target: Target, grids: GridPair, known: Floats, level: Level) -
 
 def _merge(before: GrandStage, after: GrandStage) -> GrandStage:
     """Two successive trivial stages are one: each costs a single sweep, and no other algorithm tells them apart."""
-    directions = join(before.directions, after.directions)
+    directions = np.column_stack([before.directions, after.directions])
     together = readable_basis(directions, directions.shape[1])
     signal, error = min(before.signal, after.signal), max(before.error, after.error)
     return GrandStage(before.exponent, together, signal, error, _tilt([before, after]), Kind.TRIVIAL, 0.0, 0.0)

@@ -30,11 +30,6 @@ def readable_basis(spanning: Floats, dimension: int) -> Floats:
     return basis
 
 
-def join(known: Floats, new: Floats) -> Floats:
-    """The sum of two orthogonal subspaces, given and returned as orthonormal columns."""
-    return np.column_stack([known, new])
-
-
 def nothing(rank: int) -> Floats:
     """The subspace {0}."""
     return np.zeros((rank, 0))

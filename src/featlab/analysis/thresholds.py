@@ -17,12 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from featlab.analysis.conditional import LabelTable, label_tables
-from featlab.analysis.grids import known_rule
-from featlab.analysis.rays import Cells, cut_into_cells
+from featlab.analysis.grids import known_rule, slice_at
+from featlab.analysis.rays import RayCells, cells_of_rays
 from featlab.analysis.subspaces import complement
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.polar import Function, direction_rule, is_cone
-from featlab.targets import Kink, Target
+from featlab.gaussian.quadrature import moved_surfaces
+from featlab.targets import Target
 
 # By the number of unknown directions (and noise variables): Gauss nodes on each panel of angles, cells on each ray.
 _RESOLUTION = {1: (1, 6400), 2: (64, 600), 3: (18, 240), 4: (8, 160), 5: (5, 60)}
@@ -30,6 +31,7 @@ _CONDITIONAL_RESOLUTION = {1: (1, 600), 2: (16, 200), 3: (8, 120), 4: (5, 60)}
 # By the number of known directions: Gauss nodes on each piece of each known axis.
 _KNOWN_NODES = {0: 1, 1: 20, 2: 8, 3: 5}
 _BINS, _CONDITIONAL_BINS = 8000, 800
+_COMMUTING = 1e-6  # a commutator that is zero, relative to the matrices
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,32 @@ def symmetric_basis(size: int) -> Floats:
             element[i, j] = element[j, i] = 1.0 if i == j else np.sqrt(0.5)
             basis.append(element)
     return np.array(basis)
+
+
+def reducing_subspaces(matrices: Floats, error: float) -> tuple[list[Floats], float]:
+    """Orthonormal columns of each irreducible block of the symmetric matrices (count, q, q), known up to `error`.
+
+    Also how far the blocks may be off, as an angle: the error over the smallest commutator that is not zero.
+
+    Statement: let the symmetric matrices G(y) act on R^q. A subspace reduces them if it and its complement are mapped
+    into themselves by all of them; F(M) = E[G M G] then acts separately on each block, and a block's own threshold is
+    one over the largest eigenvalue of F there. The irreducible blocks are the eigenspaces of a generic element of the
+    commutant {A : A G(y) = G(y) A for all y}. The commutant of the G(y) is that of the matrices
+    B_l = E[psi_l(Y, x) (z z^T - I)], which are known far more accurately than any G(y).
+    """
+    size = matrices.shape[1]
+    basis = symmetric_basis(size)
+    commutators = np.einsum("aij,bjk->abik", basis, matrices) - np.einsum("bij,ajk->abik", matrices, basis)
+    _, values, right = np.linalg.svd(commutators.reshape(len(basis), -1).T, full_matrices=True)
+    values = np.concatenate([values, np.zeros(len(basis) - values.size)])
+    scale = np.sqrt(len(matrices))
+    vanishing = values <= max(10 * error, _COMMUTING) * scale
+    commuting = right[vanishing]
+    tilt = 0.0 if vanishing.all() else float(error * scale / values[~vanishing].min())
+    generic = np.random.default_rng(3).standard_normal(len(commuting)) @ commuting
+    eigenvalues, vectors = np.linalg.eigh(np.tensordot(generic, basis, axes=1))
+    breaks = np.nonzero(np.diff(eigenvalues) > 1e-4 * max(1e-12, np.ptp(eigenvalues)))[0] + 1
+    return [vectors[:, block] for block in np.split(np.arange(size), breaks)], tilt
 
 
 def second_moments(target: Target, known: Floats) -> SecondMoments:
@@ -107,24 +135,22 @@ def _operator_of(table: LabelTable) -> Floats:
 
 def _cells_at(
     target: Target, known: Floats, unknown: Floats, point: Floats, nodes: int, steps: int
-) -> tuple[Cells, Floats]:
+) -> tuple[RayCells, Floats]:
     """Cells of the rays of z (and of the noise inside the link) at fixed known coordinates, and the directions."""
-    dimension = unknown.shape[1] + target.hidden
-
-    def fields(z: Floats) -> Floats:
-        return np.column_stack([point @ known.T + z[:, : unknown.shape[1]] @ unknown.T, z[:, unknown.shape[1] :]])
+    offset, turn = slice_at(target, known, unknown, point)
+    dimension = turn.shape[1]
 
     def link(z: Floats) -> Floats:
-        return target.link(fields(z))
+        return target.link(offset + z @ turn.T)
 
-    def seen(kink: Kink) -> Function:
-        return lambda z: kink.function(fields(z))
-
-    surfaces = [(kink.kind, seen(kink)) for kink in target.kinks]
-    cones = [surface for _, surface in surfaces if is_cone(surface, dimension)]
-    jumps = [surface for kind, surface in surfaces if kind != "corner" and surface not in cones]
+    surfaces, rough = (
+        [surface.function for surface in moved_surfaces(kinks, offset, turn)]
+        for kinks in (target.kinks, [kink for kink in target.kinks if kink.kind != "corner"])
+    )
+    cones = [surface for surface in surfaces if is_cone(surface, dimension)]
+    jumps = [surface for surface in rough if not is_cone(surface, dimension)]
     directions, weights = direction_rule(dimension, nodes, [*cones, _level_of_the_origin(link, dimension)])
-    return cut_into_cells(link, jumps, directions, weights, steps), directions
+    return cells_of_rays(link, jumps, directions, weights, steps), directions
 
 
 def _level_of_the_origin(link: Function, dimension: int) -> Function:

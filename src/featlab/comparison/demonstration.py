@@ -30,7 +30,7 @@ from featlab.learners.students import TwoLayer
 from featlab.simulation.amp_mixture import why_not
 from featlab.simulation.simulator import simulate
 from featlab.targets import Target
-from featlab.theory.bayes.closed_forms import closed_form
+from featlab.theory.bayes.channels import closed_form
 from featlab.theory.bayes.symmetry import reflections
 from featlab.theory.prediction import predict
 from featlab.theory.question import NoPrediction

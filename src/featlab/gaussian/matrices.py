@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from featlab.gaussian.hermite import Floats
@@ -27,10 +29,15 @@ def triangular_root(matrix: Floats, scale: float = 0.0) -> Floats:
     return root
 
 
+def of_eigenvalues(function: Callable[[Floats], Floats], matrix: Floats) -> Floats:
+    """The function of a symmetric matrix: the same eigenvectors, the function of its eigenvalues (r,)."""
+    values, vectors = np.linalg.eigh(matrix)
+    return (vectors * function(values)) @ vectors.T
+
+
 def symmetric_root(matrix: Floats) -> Floats:
     """The symmetric square root of a positive semidefinite matrix; eigenvalues below zero are those of rounding."""
-    values, vectors = np.linalg.eigh(matrix)
-    return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    return of_eigenvalues(lambda values: np.sqrt(np.maximum(values, 0.0)), matrix)
 
 
 def reduced_rows(matrix: Floats, least_pivot: float) -> Floats:

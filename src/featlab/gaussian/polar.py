@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from featlab.gaussian.hermite import Floats, Integers
-from featlab.gaussian.quadrature import Rule, Surface, cut_edges, pad_by_line, panels, roots_on_lines
+from featlab.gaussian.quadrature import Rule, Surface, crossings_on_lines, cut_edges, panels, roots_on_lines
 
 TAIL = 8.5  # radii beyond sqrt(dimension) + 8.5 have a probability below 1e-16
 _CONE_RADII = (0.3, 1.0, 2.5)
@@ -65,17 +65,13 @@ def _circles(
     prefix: Floats, sines: Floats, nodes: int, cones: Sequence[Function], graded: bool
 ) -> tuple[Integers, Floats, Floats]:
     """The innermost angle on (0, 2 pi) for each prefix, cut at quadrants and where a cone is crossed."""
-    lines = len(prefix)
-    cuts = [np.zeros((lines, 0))]
-    for cone in cones:
 
-        def values(line: Integers, angle: Floats, cone: Function = cone) -> Floats:
-            circle = sines[line, None] * np.column_stack([np.cos(angle), np.sin(angle)])
-            return cone(np.column_stack([prefix[line], circle]))
+    def points(line: Integers, angle: Floats) -> Floats:
+        return np.column_stack([prefix[line], sines[line] * np.cos(angle), sines[line] * np.sin(angle)])
 
-        scan = np.linspace(0, 2 * np.pi, 120) + 1e-3  # off the quadrants, which are cut already
-        cuts.append(pad_by_line(*roots_on_lines(values, lines, scan[:-1]), lines, 2 * np.pi))
-    edges = cut_edges(0.5 * np.pi * np.arange(5.0), np.concatenate(cuts, axis=1))
+    scan = np.linspace(0, 2 * np.pi, 120)[:-1] + 1e-3  # off the quadrants, which are cut already
+    crossings = crossings_on_lines(cones, points, len(prefix), scan, 2 * np.pi)
+    edges = cut_edges(0.5 * np.pi * np.arange(5.0), crossings)
     angle, weight = panels(edges, nodes, graded)
     line, place = np.nonzero(weight > 1e-14)
     return line, angle[line, place], weight[line, place]
@@ -99,15 +95,12 @@ def polar_rule(surfaces: Sequence[Surface], dimension: int, nodes: int) -> Rule:
     crossing = [surface.function for surface in surfaces if not is_cone(surface.function, dimension)]
     directions, weights = direction_rule(dimension, nodes, cones)
     reach = np.sqrt(dimension) + TAIL
-    cuts = [np.zeros((len(directions), 0))]
-    for function in crossing:
 
-        def values(ray: Integers, radius: Floats, function: Function = function) -> Floats:
-            return function(directions[ray] * radius[:, None])
+    def points(ray: Integers, radius: Floats) -> Floats:
+        return directions[ray] * radius[:, None]
 
-        scan = np.linspace(1e-9, reach, 141)
-        cuts.append(pad_by_line(*roots_on_lines(values, len(directions), scan), len(directions), reach))
-    edges = cut_edges(np.array([0.0, 0.15, 0.4, 1.0]) * reach, np.concatenate(cuts, axis=1))
+    crossings = crossings_on_lines(crossing, points, len(directions), np.linspace(1e-9, reach, 141), reach)
+    edges = cut_edges(np.array([0.0, 0.15, 0.4, 1.0]) * reach, crossings)
     radius, radial = panels(edges, nodes)
     ray, place = np.nonzero(radial > 0)
     radius, radial = radius[ray, place], radial[ray, place] * _chi_density(dimension, radius[ray, place])

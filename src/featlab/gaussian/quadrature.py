@@ -8,9 +8,9 @@ polynomials are integrated exactly. In several dimensions the same is done axis 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import pairwise
 from typing import Protocol
 
@@ -69,6 +69,16 @@ class Rule:
     def mean(self, values: Floats) -> Floats:
         """E of values given along the first axis."""
         return np.tensordot(self.weights, values, axes=1)
+
+    def times(self, x: Floats, weights: Floats) -> Rule:
+        """The product with a rule in one more variable, which runs fastest."""
+        points = np.column_stack([np.repeat(self.points, x.size, axis=0), np.tile(x, len(self.points))])
+        return Rule(points, np.outer(self.weights, weights).ravel())
+
+
+def product_rule(axes: Iterable[tuple[Floats, Floats]]) -> Rule:
+    """The product of rules (points, weights) in one variable each."""
+    return reduce(lambda rule, axis: rule.times(*axis), axes, Rule(np.zeros((1, 0)), np.ones(1)))
 
 
 def gaussian_density(x: Floats) -> Floats:
@@ -194,6 +204,13 @@ def gauss_pieces(breaks: Sequence[float], nodes: int) -> tuple[Floats, Floats]:
     return np.concatenate([x for x, _ in pieces]), np.concatenate([w for _, w in pieces])
 
 
+def with_coordinate(points: Floats, axis: int, position: Floats) -> Floats:
+    """The points (N, D) with their coordinate on `axis` replaced."""
+    found = points.copy()
+    found[:, axis] = position
+    return found
+
+
 def roots_on_lines(values: Callable[[Integers, Floats], Floats], lines: int, scan: Floats) -> tuple[Integers, Floats]:
     """Sign changes of a function along many lines at once, by scan and bisection.
 
@@ -228,9 +245,7 @@ def static_breaks(surfaces: Sequence[Surface], axis: int, dimension: int) -> lis
         if surface.variables == (axis,):
 
             def values(_: Integers, position: Floats, surface: Surface = surface) -> Floats:
-                points = np.zeros((position.size, dimension))
-                points[:, axis] = position
-                return surface.function(points)
+                return surface.function(with_coordinate(np.zeros((position.size, dimension)), axis, position))
 
             breaks.extend(roots_on_lines(values, 1, _SCAN)[1].tolist())
     return sorted(set(np.round(breaks, 12).tolist()))
@@ -251,44 +266,58 @@ def nested_rule(
         nodes: Gauss points on each piece of a line.
         extra_breaks: cuts on every axis besides the surfaces'; 0 resolves functions that are steep at the origin.
     """
-    points, weights = np.zeros((1, 0)), np.ones(1)
+    rule = Rule(np.zeros((1, 0)), np.ones(1))
     for axis in range(dimension):
         breaks = [*extra_breaks, *static_breaks(surfaces, axis, dimension)]
-        crossing = [s for s in surfaces if len(s.variables) > 1 and max(s.variables) == axis]
-        if crossing:
-            line, x, w = _cut_lines(points, dimension, crossing, breaks, nodes)
-            points, weights = np.column_stack([points[line], x]), weights[line] * w
-        else:
-            x, w = gauss_pieces(breaks, nodes)
-            points = np.column_stack([np.repeat(points, x.size, axis=0), np.tile(x, len(points))])
-            weights = np.outer(weights, w).ravel()
-    return Rule(points, weights)
+        crossing = [s.function for s in surfaces if len(s.variables) > 1 and max(s.variables) == axis]
+        if not crossing:
+            rule = rule.times(*gauss_pieces(breaks, nodes))
+            continue
+        known = np.pad(rule.points, ((0, 0), (0, dimension - axis)))
+
+        def points(line: Integers, position: Floats, known: Floats = known, axis: int = axis) -> Floats:
+            return with_coordinate(known[line], axis, position)
+
+        crossings = crossings_on_lines(crossing, points, len(known), _SCAN, REACH)
+        line, x, w = gaussian_lines(sorted({-REACH, -3.0, *breaks, 3.0, REACH}), crossings, nodes)
+        rule = Rule(np.column_stack([rule.points[line], x]), rule.weights[line] * w)
+    return rule
 
 
-def _cut_lines(
-    points: Floats, dimension: int, surfaces: Sequence[Surface], breaks: Sequence[float], nodes: int
-) -> tuple[Integers, Floats, Floats]:
-    """Composite Gauss-Legendre points on the line through each point, cut at its own crossings."""
-    count, axis = points.shape
-    cuts = []
-    for surface in surfaces:
+def crossings_on_lines(
+    functions: Iterable[Callable[[Floats], Floats]],
+    points: Callable[[Integers, Floats], Floats],
+    lines: int,
+    scan: Floats,
+    fill: float,
+) -> Floats:
+    """Where each line crosses the zero sets of functions of points: (lines, most), short rows filled up.
 
-        def values(line: Integers, position: Floats, surface: Surface = surface) -> Floats:
-            full = np.zeros((position.size, dimension))
-            full[:, :axis], full[:, axis] = points[line], position
-            return surface.function(full)
+    Args:
+        points: points(line numbers (m,), positions (m,)) -> (m, dimension); scan: as in `roots_on_lines`.
+    """
+    found = [np.zeros((lines, 0))]
+    for function in functions:
 
-        cuts.append(pad_by_line(*roots_on_lines(values, count, _SCAN), count, REACH))
-    fixed = sorted({-REACH, -3.0, *breaks, 3.0, REACH})
-    return gaussian_lines(fixed, np.concatenate(cuts, axis=1), nodes)
+        def values(line: Integers, position: Floats, function: Callable[[Floats], Floats] = function) -> Floats:
+            return function(points(line, position))
+
+        found.append(pad_by_line(*roots_on_lines(values, lines, scan), lines, fill))
+    return np.concatenate(found, axis=1)
 
 
 def pad_by_line(line: Integers, position: Floats, lines: int, fill: float) -> Floats:
     """Ragged positions as a (lines, most) array, short rows filled up."""
-    order = np.argsort(line, kind="stable")
-    line, position = line[order], position[order]
-    counts = np.bincount(line, minlength=lines)
-    padded = np.full((lines, int(counts.max(initial=0))), fill)
-    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    padded[line, np.arange(line.size) - starts[line]] = position
+    place = places_in_rows(line, lines)
+    padded = np.full((lines, int(place.max(initial=-1)) + 1), fill)
+    padded[line, place] = position
     return padded
+
+
+def places_in_rows(row: Integers, rows: int) -> Integers:
+    """For entries that belong to these rows, the how-manieth of its row each is, from 0 on."""
+    order = np.argsort(row, kind="stable")
+    starts = np.cumsum(np.bincount(row, minlength=rows))
+    place = np.empty(row.size, dtype=np.intp)
+    place[order] = np.arange(row.size) - np.append(0, starts)[row[order]]
+    return place

@@ -6,7 +6,6 @@ ones has n^{-1/2}; it is unbiased, so that independent scramblings tell the erro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -17,13 +16,13 @@ from featlab.gaussian.hermite import Floats
 
 _BITS = 30
 
-Seed = int | Sequence[int] | np.random.Generator
+Seed = int | np.random.Generator
 
 
 def sobol_uniforms(dimension: int, count: int, seed: Seed) -> Floats:
     """Points (count, dimension) in (0, 1): the middles of cells of side 2^-30, so that neither 0 nor 1 occurs."""
-    sequence = qmc.Sobol(dimension, scramble=True, bits=_BITS, rng=np.random.default_rng(seed))
-    return sequence.random(count) + 0.5 ** (_BITS + 1)
+    # With `seed` instead of `rng`, a number names the same points in every SciPy.
+    return qmc.Sobol(dimension, scramble=True, bits=_BITS, seed=seed).random(count) + 0.5 ** (_BITS + 1)
 
 
 def sobol_normals(dimension: int, count: int, seed: Seed) -> Floats:
@@ -37,6 +36,6 @@ def balanced_normals(dimension: int, log2_count: int, key: int) -> Floats:
 
     Exact for polynomials of degree <= 3: odd moments vanish in pairs, second moments are whitened.
     """
-    half = sobol_normals(dimension, 2 ** (log2_count - 1), (7, key))
+    half = sobol_normals(dimension, 2 ** (log2_count - 1), np.random.default_rng([7, key]))
     points = np.concatenate([half, -half])
     return points @ np.linalg.inv(np.linalg.cholesky(points.T @ points / len(points))).T

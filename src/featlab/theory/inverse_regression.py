@@ -151,7 +151,7 @@ def _averaged(target: Target | str, slices: int, matrix: Callable[[Floats, Float
 def _labelled(target: Target, key: int) -> tuple[Floats, Floats]:
     """Fields (N, r) and labels (N,); every sign of every field with the same noise, so that symmetries are exact."""
     columns = target.rank + target.hidden + (target.noise > 0)
-    points = sobol_normals(columns, 2 ** (_LOG2_POINTS - target.rank), (11, key))
+    points = sobol_normals(columns, 2 ** (_LOG2_POINTS - target.rank), np.random.default_rng([11, key]))
     signs = np.array(list(product([1.0, -1.0], repeat=target.rank)))
     fields = (signs[:, None, :] * points[:, : target.rank]).reshape(-1, target.rank)
     others = np.tile(points[:, target.rank :], (len(signs), 1))

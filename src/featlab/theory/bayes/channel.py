@@ -14,14 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
-from featlab.targets import Target
-from featlab.targets.patterns import Wrapped, wrapped
 
 
 @dataclass(frozen=True)
-class Told:
+class ChannelAverages:
     """F(Q), (r, r), and H(Q)."""
 
     information: Floats
@@ -31,67 +28,6 @@ class Told:
 class Channel(Protocol):
     """A target's channel, by quadrature or in closed form."""
 
-    def at(self, overlap: Floats) -> Told:
+    def at(self, overlap: Floats) -> ChannelAverages:
         """F and H at the overlap matrix Q, 0 <= Q < I."""
         ...
-
-
-def channel(target: Target, *, generic: bool = False) -> Channel:
-    """The channel of a target: a closed form where one is known, unless the generic path is asked for.
-
-    An increasing function of a link tells what the link tells: F is that of the link, H = H_link - E[log |slope|].
-    """
-    from featlab.theory.bayes.closed_forms import closed_form
-
-    outer = wrapped(target)
-    if outer is not None:
-        return Relabelled(channel(outer.inner, generic=generic), mean_log_slope(outer))
-    found = None if generic else closed_form(target)
-    return found or generic_channel(target)
-
-
-@dataclass(frozen=True, eq=False)
-class Relabelled:
-    """The channel of an increasing function of another label; `log_slope` is the mean logarithm of its slope."""
-
-    inner: Channel
-    log_slope: float
-
-    def at(self, overlap: Floats) -> Told:
-        """F and H at Q."""
-        told = self.inner.at(overlap)
-        return Told(told.information, told.entropy - self.log_slope)
-
-
-def mean_log_slope(outer: Wrapped) -> float:
-    """E[log |dg/du|] over the law of the fields; 0 for labels with finitely many values, which have no density."""
-    from featlab.analysis.label_law import label_law
-    from featlab.theory.bayes.rules import average
-
-    if label_law(outer.inner).discrete:
-        return 0.0
-    return average(outer.inner, lambda fields: outer.log_slope(outer.inner.link(fields)))
-
-
-def generic_channel(target: Target) -> Channel:
-    """Label noise: cells and a convolution; one direction: preimages; few labels: regions; else level sets."""
-    from featlab.analysis.label_law import label_law
-    from featlab.theory.bayes.noisy import Noisy, smooth_enough
-
-    fields = target.rank + target.hidden
-    if target.noise > 0 and fields <= 4 and smooth_enough(target):
-        return Noisy(target)
-    if fields == 1 and target.noise == 0:
-        from featlab.theory.bayes.single_index import SingleIndex
-
-        return SingleIndex(target)
-    if target.noise == 0 and fields <= 4 and label_law(target).discrete:
-        from featlab.theory.bayes.discrete import Discrete
-
-        return Discrete(target)
-    if fields + (target.noise > 0) > 3:
-        expected = "at most three directions and noise variables, or four if the labels are discrete or well smoothed"
-        raise InvalidParameter("target", target.text, expected + " by noise (5% of their deviation)")
-    from featlab.theory.bayes.continuous import Continuous
-
-    return Continuous(target)

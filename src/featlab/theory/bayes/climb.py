@@ -11,8 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import expit, logit
 
 from featlab.gaussian.hermite import Floats
+from featlab.gaussian.matrices import of_eigenvalues
 from featlab.theory.bayes.channel import Channel
 
 # log Qhat of an overlap that counts as none, and of one that counts as perfect.
@@ -32,54 +34,48 @@ class Climb:
 
 def to_overlap(log_odds: Floats) -> Floats:
     """Q = Qhat (I + Qhat)^{-1} from L = log Qhat; 0 and 1 where L is at an end of its range."""
-    values, vectors = np.linalg.eigh(log_odds)
-    q = np.where(values <= NOTHING, 0.0, np.where(values >= PERFECT, 1.0, 1 / (1 + np.exp(-values))))
-    return (vectors * q) @ vectors.T
+
+    def overlap(values: Floats) -> Floats:
+        return np.where(values <= NOTHING, 0.0, np.where(values >= PERFECT, 1.0, expit(values)))
+
+    return of_eigenvalues(overlap, log_odds)
 
 
 def to_log_odds(overlap: Floats) -> Floats:
     """L = log(Q (I - Q)^{-1}), cut off at the ends of its range."""
-    values, vectors = np.linalg.eigh(overlap)
-    with np.errstate(divide="ignore"):
-        odds = np.log(np.clip(values, 0, 1)) - np.log1p(-np.clip(values, 0, 1))
-    return (vectors * np.clip(odds, NOTHING, PERFECT)) @ vectors.T
+    return of_eigenvalues(lambda q: np.clip(logit(np.clip(q, 0, 1)), NOTHING, PERFECT), overlap)
 
 
-def residual(told: Channel, alpha: float, log_odds: Floats) -> Floats:
+def residual(channel: Channel, alpha: float, log_odds: Floats) -> Floats:
     """R(L) = log(alpha F(Q)) - L."""
-    values, vectors = np.linalg.eigh(log_odds)
-    q = 1 / (1 + np.exp(-np.clip(values, NOTHING, PERFECT)))
-    overlap = np.where(values <= NOTHING, 0.0, np.minimum(q, 1 - 1e-9))
-    gains, axes = np.linalg.eigh(alpha * told.at((vectors * overlap) @ vectors.T).information)
-    with np.errstate(divide="ignore"):
-        new = np.clip(np.log(np.maximum(gains, 0.0)), NOTHING, PERFECT)
-    return (axes * new) @ axes.T - log_odds
+
+    def not_quite(values: Floats) -> Floats:
+        return np.where(values <= NOTHING, 0.0, np.minimum(expit(values), 1 - 1e-9))
+
+    gain = alpha * channel.at(of_eigenvalues(not_quite, log_odds)).information
+    least, most = np.exp(NOTHING), np.exp(PERFECT)
+    return of_eigenvalues(lambda values: np.log(np.clip(values, least, most)), gain) - log_odds
 
 
-def climb(told: Channel, alpha: float, start: Floats, evaluations: int, tolerance: float) -> Climb:
+def climb(channel: Channel, alpha: float, start: Floats, evaluations: int, tolerance: float) -> Climb:
     """From L = start to rest: first with long leaps, again with short ones if those passed a fixed point."""
-    found = _run(told, alpha, start, evaluations, tolerance, _LEAPS[0])
-    if found.converged and _passed(told, alpha, found):
-        return _run(told, alpha, start, 4 * evaluations, tolerance, _LEAPS[1])
+    found = _run(channel, alpha, start, evaluations, tolerance, _LEAPS[0])
+    if found.converged and _passed(channel, alpha, found):
+        return _run(channel, alpha, start, 4 * evaluations, tolerance, _LEAPS[1])
     return found
 
 
-def _run(told: Channel, alpha: float, start: Floats, evaluations: int, tolerance: float, leap: float) -> Climb:
+def _run(channel: Channel, alpha: float, start: Floats, evaluations: int, tolerance: float, leap: float) -> Climb:
     here, visited = start, [start]
     step, before = np.zeros_like(start), np.zeros_like(start)
     for _ in range(evaluations):
-        rest = residual(told, alpha, here)
+        rest = residual(channel, alpha, here)
         if np.linalg.norm(rest) <= tolerance:
             return Climb(here, visited, True)
         step, before = _step(rest, step, before, leap), rest
-        here = _within(here + step)
+        here = of_eigenvalues(lambda values: np.clip(values, NOTHING, PERFECT), here + step)
         visited.append(here)
     return Climb(here, visited, False)
-
-
-def _within(log_odds: Floats) -> Floats:
-    values, vectors = np.linalg.eigh(log_odds)
-    return (vectors * np.clip(values, NOTHING, PERFECT)) @ vectors.T
 
 
 def _step(rest: Floats, last: Floats, before: Floats, leap: float) -> Floats:
@@ -98,13 +94,13 @@ def _step(rest: Floats, last: Floats, before: Floats, leap: float) -> Floats:
     return secant * min(1.0, max(leap, size) / length)
 
 
-def _passed(told: Channel, alpha: float, found: Climb) -> bool:
+def _passed(channel: Channel, alpha: float, found: Climb) -> bool:
     """Whether between the start and the end there is a place at which the iteration would go back."""
     whole = found.log_odds - found.visited[0]
     way = np.sign(np.trace(whole))
     for part in np.linspace(0, 1, _LOOKS + 2)[1:-1]:
         here = found.visited[0] + part * whole
-        rest = residual(told, alpha, here) * way
+        rest = residual(channel, alpha, here) * way
         along = np.sum(rest * whole * way)
         if along < 0:
             return True

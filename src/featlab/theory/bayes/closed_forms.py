@@ -1,4 +1,4 @@
-"""Channels in closed form: real phase retrieval, two-parity, and a polynomial of h1 plus sign(h1 h2 h3)."""
+"""Channels in closed form: real phase retrieval and two-parity."""
 
 from __future__ import annotations
 
@@ -10,30 +10,10 @@ from scipy.special import erfc
 
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import gaussian_panels
-from featlab.targets import Target
-from featlab.targets.patterns import polynomial_and_parity
-from featlab.theory.bayes.channel import Channel, Told
-from featlab.theory.bayes.rules import evenly_spaced
-
-_MEAN_LOG_NORMAL = -0.5 * (np.euler_gamma + np.log(2))  # E[log |z|], z ~ N(0, 1)
-
-
-def closed_form(target: Target) -> Channel | None:
-    """The closed form for a target, if it is one of those that have one."""
-    if target.noise > 0 or target.hidden:
-        return None
-    if target.text == "abs(h1)":
-        return PhaseRetrieval()
-    if target.text == "h1**2":  # the level sets are those of |h1|; H differs by E[log |dy/d|z||] = E[log 2 |z|]
-        return PhaseRetrieval(shift=-float(np.log(2)) - _MEAN_LOG_NORMAL)
-    if target.text == "sign(h1*h2)":
-        return TwoParity()
-    link = polynomial_and_parity(target)
-    if link is not None:
-        from featlab.theory.bayes.staircase import Staircase
-
-        return Staircase(target, link)
-    return None
+from featlab.targets import target
+from featlab.theory.bayes.channel import Channel, ChannelAverages
+from featlab.theory.bayes.discrete import Discrete
+from featlab.theory.bayes.rules import omega_given
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,23 +29,26 @@ class PhaseRetrieval:
     shift: float = 0.0
 
     @cached_property
-    def _rule(self) -> tuple[Floats, Floats, Floats, Floats]:
+    def _rule(self) -> tuple[Floats, Floats]:
         edges = np.concatenate([[0.0], 2.0 ** np.arange(-13, 2), [4.0, 7.0]])
         z, weights = gaussian_panels(edges, 8)
-        return z[:, None], 2 * weights, *evenly_spaced(51)
+        return z, 2 * weights
 
-    def at(self, overlap: Floats) -> Told:
+    def at(self, overlap: Floats) -> ChannelAverages:
         """F and H at q (given as a 1 x 1 matrix)."""
         q = float(np.asarray(overlap).reshape(()))
         v = 1 - q
-        z, weights, tau, inner = self._rule
-        omega = q * z + np.sqrt(q * v) * tau
+        z, weights = self._rule
+        omega, inner = omega_given(z, q)
+        z = z[:, None]
         size = np.abs(omega) * z / v
         small = np.exp(-2 * size)
         gradient = (z * np.copysign((1 - small) / (1 + small), omega) - omega) / v
         # log of N(z; omega, v) + N(-z; omega, v)
         log_z = -0.5 * (z - np.abs(omega)) ** 2 / v + np.log1p(small) - 0.5 * np.log(2 * np.pi * v)
-        return Told(np.array([[weights @ (gradient**2 @ inner)]]), float(weights @ (log_z @ inner)) + self.shift)
+        return ChannelAverages(
+            np.array([[weights @ (gradient**2 @ inner)]]), float(weights @ (log_z @ inner)) + self.shift
+        )
 
 
 def parity_axis(q: float) -> tuple[Floats, Floats, Floats]:
@@ -88,7 +71,7 @@ class TwoParity:
     al. 2024). An overlap that is not diagonal goes the generic way.
     """
 
-    def at(self, overlap: Floats) -> Told:
+    def at(self, overlap: Floats) -> ChannelAverages:
         """F and H at Q (2, 2)."""
         if abs(overlap[0, 1]) > 1e-12:
             return self._generic.at(overlap)
@@ -97,18 +80,15 @@ class TwoParity:
         # 1 - e1 e2 = c1 + c2 - c1 c2 with c = erfc, which does not cancel where both are close to 1.
         below = x1[:, None] + x2 - x1[:, None] * x2
         # Where both error functions are 1 to the last bit the label tells nothing: the slopes vanish faster than below.
-        told = below > 0
-        unit = np.where(told, np.outer(w1, w2) / np.where(told, below * (2 - below), 1.0), 0.0)
+        seen = below > 0
+        unit = np.where(seen, np.outer(w1, w2) / np.where(seen, below * (2 - below), 1.0), 0.0)
         first = np.sum(unit * (slope1[:, None] * error2) ** 2)
         second = np.sum(unit * (slope2 * error1) ** 2)
         agree, differ = 1 - 0.5 * below, 0.5 * below
         with np.errstate(divide="ignore", invalid="ignore"):
             surprise = agree * np.log(agree) + np.where(differ > 0, differ * np.log(differ), 0.0)
-        return Told(np.diag([first, second]), float(np.sum(np.outer(w1, w2) * surprise)))
+        return ChannelAverages(np.diag([first, second]), float(np.sum(np.outer(w1, w2) * surprise)))
 
     @cached_property
     def _generic(self) -> Channel:
-        from featlab.targets import target
-        from featlab.theory.bayes.discrete import Discrete
-
         return Discrete(target("sign(h1*h2)"))

@@ -15,15 +15,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from featlab.analysis.level_sets import Fibres, together
+from featlab.analysis.level_sets import Fibres, log_partition, together
 from featlab.gaussian.hermite import Floats
-from featlab.gaussian.quadrature import gauss_pieces
+from featlab.gaussian.matrices import symmetric_root
+from featlab.gaussian.quadrature import gauss_pieces, product_rule
 from featlab.gaussian.sobol import sobol_uniforms
 from featlab.targets import Target
-from featlab.theory.bayes.channel import Told
+from featlab.theory.bayes.channel import ChannelAverages
 from featlab.theory.bayes.neighbourhood import Grading, level_set_around, noise_inside
-from featlab.theory.bayes.posterior import scores
-from featlab.theory.bayes.rules import View, extend, lines_through
+from featlab.theory.bayes.rules import Frame, View
 from featlab.theory.bayes.symmetry import Fold, fold, invariances
 
 # Ranges of the smallest deviation of V, each with its own nodes; in all but the first only a window around z matters.
@@ -63,9 +63,8 @@ class Sample:
             return ndtri(self.uniform), np.full(self.uniform.shape[1], 1 / self.uniform.shape[1])
         # Far branches of the level set compete at a middling V; at a small one only the nearest is seen, almost flat.
         steep = bool(np.any((np.diag(overlap) > _MUCH_OVERLAP) & (1 - np.diag(overlap) >= _FINEST[0] ** 2)))
-        t, w = gauss_pieces((), _INNER_NODES if steep else _FEW_INNER_NODES)
-        nodes = np.stack([axis.ravel() for axis in np.meshgrid(*[t] * rank, indexing="ij")], axis=1)
-        return nodes[None], np.prod(np.meshgrid(*[w] * rank, indexing="ij"), axis=0).ravel()
+        rule = product_rule([gauss_pieces((), _INNER_NODES if steep else _FEW_INNER_NODES)] * rank)
+        return rule.points[None], rule.weights
 
 
 class Continuous:
@@ -80,40 +79,41 @@ class Continuous:
         self.sobol_points = sobol_points
         self._samples: dict[tuple[Ranges, tuple[int, ...]], Sample] = {}
 
-    def at(self, overlap: Floats) -> Told:
+    def at(self, overlap: Floats) -> ChannelAverages:
         """F and H at Q (r, r)."""
         values, vectors = np.linalg.eigh(np.eye(self.target.rank) - overlap)
         wide = np.maximum(values, _FINEST[-1] ** 2)
         if np.all(wide == values):
             return self._resolved(overlap)
-        told = self._resolved(np.eye(len(overlap)) - _from(vectors, wide))
+        found = self._resolved(np.eye(len(overlap)) - _from(vectors, wide))
         if self.target.hidden:
-            return told
+            return found
         # dH = 1/2 Tr(F dQ) with V^{1/2} F V^{1/2} frozen.
-        shares = wide * np.einsum("ia,ij,ja->a", vectors, told.information, vectors)
+        shares = wide * np.einsum("ia,ij,ja->a", vectors, found.information, vectors)
         scale = _from(vectors, np.sqrt(wide / values))
-        return Told(scale @ told.information @ scale, told.entropy + 0.5 * float(shares @ np.log(wide / values)))
+        return ChannelAverages(
+            scale @ found.information @ scale, found.entropy + 0.5 * float(shares @ np.log(wide / values))
+        )
 
-    def _resolved(self, overlap: Floats) -> Told:
+    def _resolved(self, overlap: Floats) -> ChannelAverages:
         """F and H where no deviation of V is below the finest range."""
         rank = self.target.rank
         covariance = np.eye(rank) - overlap
         group = fold(self.target, overlap)
         sample = self._sample(_ranges(covariance), group)
         z = sample.points[:, :rank]
-        values, vectors = np.linalg.eigh(overlap)
-        root = _from(vectors, np.sqrt(np.clip(values * (1 - values), 0, None)))
+        root = symmetric_root(overlap - overlap @ overlap)
         inner, inner_weights = sample.inner(overlap)
         information, entropy = np.zeros((rank, rank)), 0.0
         size = inner.shape[1] * sample.fibres.base.shape[1]
         for rows in np.array_split(np.arange(len(z)), max(1, len(z) * size // _CHUNK)):
             steps = inner[rows] if len(inner) > 1 else inner
             omega = (z[rows] @ overlap)[:, None, :] + steps @ root
-            log_z, gradient = scores(sample.fibres.rows(rows), omega, covariance)
+            log_z, gradient = _scores(sample.fibres.rows(rows), omega, covariance)
             weight = sample.weights[rows][:, None] * inner_weights
             information += np.einsum("nt,nti,ntj->ij", weight, gradient, gradient, optimize=True)
             entropy += float(np.sum(weight * log_z))
-        return Told(group.average(information), entropy)
+        return ChannelAverages(group.average(information), entropy)
 
     def _sample(self, ranges: Ranges, group: Fold) -> Sample:
         key = (ranges, group.halved)
@@ -160,13 +160,12 @@ def _mirrors(target: Target, ranges: Ranges) -> Fold:
 def _panels(target: Target, ranges: Ranges, group: Fold) -> Sample:
     """Nodes on panels: one or two fields."""
     view = View(target, level=True)
-    centre = np.zeros((1, view.dimension))
-    lines = lines_through(centre)
+    frame = Frame(view, np.zeros((1, view.dimension)), np.eye(view.dimension))
+    lines = frame.nothing
     for axis, size in enumerate(ranges[1] + (_FINEST[0],) * target.hidden):
         margins = (0.25 * size, 1.5 * size) if size == _FINEST[0] else (size, 4 * size)
         # Not the same nodes on both axes: on a diagonal, h1^2 - h2^2 has the one label that never occurs.
-        nodes = _OUTER_NODES + axis % 2
-        lines = extend(lines, view, centre, np.eye(view.dimension), nodes, 20, margins, _PANELS)
+        lines = frame.extend(lines, _OUTER_NODES + axis % 2, 20, margins, _PANELS)
         if axis in group.halved:
             lines = lines.chosen(lines.t[:, axis] > 0, 2.0)
     lines = lines.chosen(lines.weights > 1e-11, 1.0)
@@ -185,3 +184,36 @@ def _sobol(target: Target, ranges: Ranges, count: int) -> Sample:
     rows = np.array_split(points, max(1, count // _ROWS_OF_THREE))
     fibres = together([level_set_around(target, some, grading, mirrors) for some in rows])
     return Sample(points, np.full(count, 1 / count), fibres, shifted)
+
+
+def _scores(fibres: Fibres, omega: Floats, covariance: Floats) -> tuple[Floats, Floats]:
+    """log Z (n, T) and g_out (n, T, r) for omega (n, T, r), row i with the label of row i of the fibres.
+
+    Statement: Z = sum_k w_k N(z_k; omega, V) is a softmax in omega, with exponents z_k^T V^{-1} omega and constants,
+    and g_out = V^{-1} (sum_k p_k z_k - omega) with the softmax's probabilities p.
+    """
+    simple = np.all(fibres.is_point, axis=1)
+    log_z, gradient = np.empty(omega.shape[:2]), np.empty(omega.shape)
+    log_z[simple], gradient[simple] = _softmax(fibres.rows(simple), omega[simple], covariance)
+    rest = fibres.rows(~simple)
+    for place in range(omega.shape[1] if len(rest.base) else 0):
+        at = omega[~simple, place]
+        log_z[~simple, place], gradient[~simple, place] = log_partition(rest, at, covariance)
+    return log_z, gradient
+
+
+def _softmax(fibres: Fibres, omega: Floats, covariance: Floats) -> tuple[Floats, Floats]:
+    precision = np.linalg.inv(covariance)
+    rank = len(covariance)
+    tilted = fibres.base @ precision
+    constant = fibres.log_weights - 0.5 * np.sum(tilted * fibres.base, axis=2)
+    logits = omega @ np.swapaxes(tilted, 1, 2)
+    logits += constant[:, None, :]
+    top = logits.max(axis=2, keepdims=True)
+    logits -= top
+    np.exp(logits, out=logits)
+    total = logits.sum(axis=2, keepdims=True)
+    mean = (logits @ fibres.base) / total
+    log_normal = 0.5 * np.linalg.slogdet(precision)[1] - 0.5 * rank * np.log(2 * np.pi)
+    log_z = (top + np.log(total))[..., 0] + log_normal - 0.5 * np.sum((omega @ precision) * omega, axis=2)
+    return log_z, (mean - omega) @ precision

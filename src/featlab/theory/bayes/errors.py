@@ -11,24 +11,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from featlab.analysis.label_law import label_law
+from featlab.analysis.level_sets import level_sets, log_partition
 from featlab.gaussian.hermite import Floats
-from featlab.gaussian.matrices import triangular_root
-from featlab.gaussian.quadrature import gauss_pieces
+from featlab.gaussian.matrices import of_eigenvalues
+from featlab.gaussian.quadrature import gauss_pieces, product_rule
 from featlab.targets import Target, target
 from featlab.theory.bayes.discrete import Discrete
-from featlab.theory.bayes.outer import known_fields
-from featlab.theory.bayes.rules import (
-    COARSE_PANELS,
-    FINE_PANELS,
-    View,
-    extend,
-    lines_through,
-)
+from featlab.theory.bayes.rules import COARSE_PANELS, FINE_PANELS, View, frame_given, known_fields
 
 # By the number of fields: nodes on each panel and of smooth axes.
 _NODES = {1: (12, 40), 2: (8, 24), 3: (5, 14), 4: (4, 8), 5: (3, 6)}
 _NOISE_NODES = 24
-_CHUNK = 400_000
 
 
 @dataclass(frozen=True)
@@ -52,13 +45,9 @@ def bayes_errors(of: Target | str, overlap: Floats) -> BayesErrors:
     """The errors on fresh samples of the predictors built on an estimate with overlap Q (r, r), 0 <= Q <= I."""
     of = target(of)
     # A perfect estimate leaves only the noise; the rules below want some room.
-    overlap = np.asarray(overlap, dtype=float)
-    values, vectors = np.linalg.eigh(overlap)
-    overlap = (vectors * np.clip(values, 0.0, 1 - 1e-10)) @ vectors.T
+    overlap = of_eigenvalues(lambda q: np.clip(q, 0.0, 1 - 1e-10), np.asarray(overlap, dtype=float))
     known = known_fields(of, overlap, smooth=False)
-    factor = np.eye(of.rank + of.hidden)
-    factor[: of.rank, : of.rank] = triangular_root(np.eye(of.rank) - overlap, scale=1.0)
-    mean, square = _moments(of, known.omega, factor)
+    mean, square = _moments(of, known.omega, overlap)
     guess = _without_noise_inside(of, known.omega)
     spread = known.weights @ (square - mean**2)
     squared = float(spread) + of.noise
@@ -66,7 +55,7 @@ def bayes_errors(of: Target | str, overlap: Floats) -> BayesErrors:
     law = label_law(of)
     if not law.discrete:
         return BayesErrors(squared, plug_in, None, None)
-    mass = _label_masses(of, known.omega, factor)
+    mass = _label_masses(of, known.omega, overlap)
     likeliest = float(known.weights @ mass.max(axis=1))
     if of.hidden:
         return BayesErrors(squared, plug_in, 1 - likeliest, None)
@@ -74,44 +63,33 @@ def bayes_errors(of: Target | str, overlap: Floats) -> BayesErrors:
     return BayesErrors(squared, plug_in, 1 - likeliest, 1 - float(known.weights @ said))
 
 
-def _label_masses(of: Target, omega: Floats, factor: Floats) -> Floats:
+def _label_masses(of: Target, omega: Floats, overlap: Floats) -> Floats:
     """P(y | omega) for every label, (O, labels)."""
     if of.rank + of.hidden > 1:
-        return Discrete(of).masses(omega, factor)[0]
-    from featlab.analysis.level_sets import level_sets, log_partition
-
+        return Discrete(of).masses(omega, overlap)[0]
     levels = level_sets(of)
     rows = [levels.at(np.full(len(omega), atom)) for atom in levels.law.atoms]
-    return np.exp(np.stack([log_partition(row, omega, factor**2)[0] for row in rows], axis=1))
+    return np.exp(np.stack([log_partition(row, omega, 1 - overlap)[0] for row in rows], axis=1))
 
 
-def _moments(of: Target, omega: Floats, factor: Floats) -> tuple[Floats, Floats]:
+def _moments(of: Target, omega: Floats, overlap: Floats) -> tuple[Floats, Floats]:
     """E[g | omega] and E[g^2 | omega], by rules cut at the kinks."""
     view = View(of)
     nodes, smooth = _NODES[view.dimension]
     panels = FINE_PANELS if view.dimension < 3 else COARSE_PANELS
-    each = (2 * smooth) ** view.dimension
     means, squares = [], []
-    for rows in np.array_split(np.arange(len(omega)), max(1, len(omega) * each // _CHUNK)):
-        centres = np.zeros((rows.size, view.dimension))
-        centres[:, : of.rank] = omega[rows]
-        lines = lines_through(centres)
-        for _ in range(view.dimension):
-            lines = extend(lines, view, centres, factor, nodes, smooth, panels=panels)
-        labels = of.link(centres[lines.owner] + lines.t @ factor.T)
-        total = np.bincount(lines.owner, lines.weights, rows.size)
-        means.append(np.bincount(lines.owner, lines.weights * labels, rows.size) / total)
-        squares.append(np.bincount(lines.owner, lines.weights * labels**2, rows.size) / total)
+    for frame in frame_given(view, omega, overlap).parts((2 * smooth) ** view.dimension):
+        lines = frame.lines(view.dimension, nodes, smooth, panels=panels)
+        labels = of.link(frame.fields(lines.owner, lines.t))
+        total = np.bincount(lines.owner, lines.weights)
+        means.append(np.bincount(lines.owner, lines.weights * labels) / total)
+        squares.append(np.bincount(lines.owner, lines.weights * labels**2) / total)
     return np.concatenate(means), np.concatenate(squares)
 
 
 def _without_noise_inside(of: Target, omega: Floats) -> Floats:
     """g(omega), averaged over the noise variables inside the link."""
-    guess, weights = omega[:, None, :], np.ones(1)
-    for _ in range(of.hidden):
-        x, w = gauss_pieces((), _NOISE_NODES)
-        count = guess.shape[1]
-        noise = np.broadcast_to(np.tile(x, count)[None, :, None], (len(omega), count * x.size, 1))
-        guess = np.concatenate([np.repeat(guess, x.size, axis=1), noise], axis=2)
-        weights = np.outer(weights, w).ravel()
-    return of.link(guess) @ weights
+    noise = product_rule([gauss_pieces((), _NOISE_NODES)] * of.hidden)
+    shape = (len(omega), len(noise.points))
+    known = np.broadcast_to(omega[:, None, :], (*shape, of.rank))
+    return of.link(np.concatenate([known, np.broadcast_to(noise.points, (*shape, of.hidden))], axis=2)) @ noise.weights

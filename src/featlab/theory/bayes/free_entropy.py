@@ -21,19 +21,20 @@ import numpy as np
 from featlab.gaussian.hermite import Floats
 from featlab.targets import Target, target
 from featlab.theory.bayes.channel import Channel
-from featlab.theory.bayes.state_evolution import channel_of, check_alpha, overlap_curve
+from featlab.theory.bayes.channels import channel_of
+from featlab.theory.bayes.state_evolution import check_alpha, overlap_curve
 
 
-def free_entropy(told: Channel, alpha: float, overlap: Floats) -> float:
+def free_entropy(channel: Channel, alpha: float, overlap: Floats) -> float:
     """phi(M) = 1/2 Tr(M) + 1/2 log det(I - M) + alpha H(M), for 0 <= M < I."""
     _, log_det = np.linalg.slogdet(np.eye(len(overlap)) - overlap)
-    return 0.5 * float(np.trace(overlap)) + 0.5 * float(log_det) + alpha * told.at(overlap).entropy
+    return 0.5 * float(np.trace(overlap)) + 0.5 * float(log_det) + alpha * channel.at(overlap).entropy
 
 
-def free_entropy_gradient(told: Channel, alpha: float, overlap: Floats) -> Floats:
+def free_entropy_gradient(channel: Channel, alpha: float, overlap: Floats) -> Floats:
     """d phi / d M = 1/2 (I - (I - M)^{-1} + alpha F(M))."""
     size = len(overlap)
-    return 0.5 * (np.eye(size) - np.linalg.inv(np.eye(size) - overlap) + alpha * told.at(overlap).information)
+    return 0.5 * (np.eye(size) - np.linalg.inv(np.eye(size) - overlap) + alpha * channel.at(overlap).information)
 
 
 @dataclass(frozen=True)
@@ -74,15 +75,15 @@ class BayesOptimal:
 def bayes_optimal(of: Target | str, alpha: float, *, generic: bool = False) -> BayesOptimal:
     """The Bayes-optimal estimate at n = alpha d samples: the better of the two ends of state evolution."""
     of, alpha = target(of), check_alpha(alpha)
-    told = channel_of(of, generic)
+    channel = channel_of(of, generic)
     ends = [
         overlap_curve(of, [alpha], start, generic=generic).overlaps[0] for start in ("slightly informed", "informed")
     ]
-    low, high = (Branch(overlap, _free_entropy_at(told, alpha, overlap)) for overlap in ends)
+    low, high = (Branch(overlap, _free_entropy_at(channel, alpha, overlap)) for overlap in ends)
     return BayesOptimal(low, high)
 
 
-def _free_entropy_at(told: Channel, alpha: float, overlap: Floats) -> float:
+def _free_entropy_at(channel: Channel, alpha: float, overlap: Floats) -> float:
     """phi at a fixed point. A perfect overlap is one only if alpha times the label's information outweighs log det.
 
     Along M = (1 - v) I, phi changes by (r - alpha Tr(v F)) / 2 log v as v -> 0, and a stable perfect overlap has
@@ -90,4 +91,4 @@ def _free_entropy_at(told: Channel, alpha: float, overlap: Floats) -> float:
     """
     if float(np.linalg.eigvalsh(overlap)[-1]) > 1 - 1e-8:
         return np.inf
-    return free_entropy(told, alpha, overlap)
+    return free_entropy(channel, alpha, overlap)

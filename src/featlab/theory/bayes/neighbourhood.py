@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from featlab.analysis.label_law import label_law
-from featlab.analysis.level_sets import Fibres, Lines, level_sets, padded, roots, segments
+from featlab.analysis.level_sets import Entries, Fibres, Lines, as_rows, level_sets, points, segments
 from featlab.analysis.pieces import monotone_pieces
 from featlab.gaussian.hermite import Floats, Integers
 from featlab.gaussian.quadrature import gaussian_density, panels, static_breaks
@@ -71,48 +71,43 @@ def noise_inside(target: Target) -> Target:
     )
 
 
-def level_set_around(target: Target, points: Floats, grading: Grading, mirrors: Fold | None = None) -> Fibres:
-    """What Z(g(x), omega, V) is summed over, for every point x of (N, D): one row each.
+def level_set_around(target: Target, through: Floats, grading: Grading, mirrors: Fold | None = None) -> Fibres:
+    """What Z(g(x), omega, V) is summed over, for every point x of `through` (N, D): one row each.
 
     Args:
         mirrors: reflections that leave the link alone. Nodes are then laid where the halved axes are positive, and
             reflected: the sum is as symmetric as the level set, so that what vanishes by symmetry is not just small.
     """
     law, rank = label_law(target), target.rank
-    labels = target.link(points)
+    labels = target.link(through)
     atom = law.atom_of(labels)
     halved = list(mirrors.halved) if mirrors else []
     if mirrors:
-        points = np.column_stack([mirrors.representative(points[:, :rank]), points[:, rank:]])
+        through = np.column_stack([mirrors.representative(through[:, :rank]), through[:, rank:]])
     along = level_sets(target, 1.0).segment_axis if law.atoms.size else 0
     parts = []
-    for axis in range(points.shape[1]):
-        owner, lines = _lines_near(target, points, axis, grading, halved)
-        pieces, of_piece = lines.pieces, owner[lines.pieces.line]
-        wanted = labels[of_piece]
-        low, high = np.minimum(pieces.first, pieces.last), np.maximum(pieces.first, pieces.last)
-        piece = np.nonzero((low < wanted) & (wanted < high) & (pieces.atom < 0) & (atom[of_piece] < 0))[0]
-        base, log_weight = roots(target, lines, piece, wanted[piece])
-        seen = (log_weight - 0.5 * np.sum(base**2, axis=1) > _NEGLIGIBLE) & np.all(base[:, halved] > 0, axis=1)
-        nowhere = np.zeros(int(seen.sum()))
-        parts.append((of_piece[piece][seen], base[seen], nowhere, nowhere, log_weight[seen]))
+    for axis in range(through.shape[1]):
+        owner, lines = _lines_near(target, through, axis, grading, halved)
+        of_piece = owner[lines.pieces.line]
+        piece = np.nonzero(lines.takes(labels[of_piece]) & (atom[of_piece] < 0))[0]
+        found = points(target, lines, piece, of_piece[piece], labels)
+        near = found.log_weights - 0.5 * np.sum(found.base**2, axis=1) > _NEGLIGIBLE
+        parts.append(found.chosen(near & np.all(found.base[:, halved] > 0, axis=1)))
         if axis == along:
-            piece = np.nonzero((pieces.atom >= 0) & (pieces.atom == atom[of_piece]))[0]
-            base, start, end, log_weight = segments(target, lines, piece)
+            piece = np.nonzero((lines.pieces.atom >= 0) & (lines.pieces.atom == atom[of_piece]))[0]
+            found = segments(target, lines, piece, of_piece[piece])
             if along in halved:
-                start, end = np.maximum(start, 0.0), np.maximum(end, 0.0)
-            seen = (start < end) | (along >= rank)
-            parts.append((of_piece[piece][seen], base[seen], start[seen], end[seen], log_weight[seen]))
-    owners, bases, starts, ends, log_weights = zip(*parts, strict=True)
-    owner, base, start, end, log_weight = map(np.concatenate, (owners, bases, starts, ends, log_weights))
+                found = replace(found, low=np.maximum(found.low, 0.0), high=np.maximum(found.high, 0.0))
+            parts.append(found.chosen((found.low < found.high) | (along >= rank)))
+    along = min(along, rank - 1)
     if mirrors:
-        flips = np.repeat(mirrors.signs[:, min(along, rank - 1)], len(owner))
-        base = np.concatenate([base * signs for signs in mirrors.signs])
-        images = len(mirrors.signs)
-        owner, log_weight = np.tile(owner, images), np.tile(log_weight, images)
-        start, end = np.tile(start, images), np.tile(end, images)
-        start, end = np.where(flips > 0, start, -end), np.where(flips > 0, end, -start)
-    return padded(owner, len(points), np.eye(rank)[min(along, rank - 1)], base, start, end, log_weight)
+        parts = [_reflected(part, signs, along) for signs in mirrors.signs for part in parts]
+    return as_rows(parts, len(labels), np.eye(rank)[along])
+
+
+def _reflected(part: Entries, signs: Floats, along: int) -> Entries:
+    low, high = (part.low, part.high) if signs[along] > 0 else (-part.high, -part.low)
+    return replace(part, base=part.base * signs, low=low, high=high)
 
 
 def _lines_near(

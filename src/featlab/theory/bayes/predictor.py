@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from featlab.gaussian.hermite import Floats
+from featlab.gaussian.matrices import of_eigenvalues
 from featlab.learners.amp import BayesAmp
+from featlab.theory.bayes.channels import channel_of
 from featlab.theory.bayes.errors import bayes_errors
-from featlab.theory.bayes.state_evolution import channel_of, update
+from featlab.theory.bayes.state_evolution import update
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
 
 _STILL = 1e-9
@@ -45,12 +47,12 @@ def predict_amp(question: Question, start: Start) -> Prediction:
     if question.samples is None:
         raise NoPrediction("the number of samples: state evolution depends on samples / dim; give samples=")
     learner, of = question.learner, question.target
-    told, alpha = channel_of(of), question.samples / question.dim
+    channel, alpha = channel_of(of), question.samples / question.dim
     overlap = _known(start, of.rank)
     weak = float(np.linalg.eigvalsh(overlap)[-1]) < 10 * of.rank / question.dim
     path = [overlap]
     for _ in range(int(question.steps[-1])):
-        new = (1 - learner.damping) * update(told, alpha, path[-1]) + learner.damping * path[-1]
+        new = (1 - learner.damping) * update(channel, alpha, path[-1]) + learner.damping * path[-1]
         if np.linalg.norm(new - path[-1]) <= _STILL:
             break
         path.append(new)
@@ -69,5 +71,4 @@ def _known(start: Start, rank: int) -> Floats:
     matrix = start.overlap.T @ np.linalg.pinv(start.gram) @ start.overlap
     if matrix.shape != (rank, rank) or not np.all(np.isfinite(matrix)):
         raise NoPrediction(f"a start with overlaps of shape {start.overlap.shape}: Bayes-AMP has {rank} rows")
-    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
-    return (vectors * np.clip(values, 0.0, 1 - 1e-6)) @ vectors.T
+    return of_eigenvalues(lambda q: np.clip(q, 0.0, 1 - 1e-6), 0.5 * (matrix + matrix.T))

@@ -17,8 +17,8 @@ from featlab.analysis.pieces import REACH, monotone_pieces
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import gaussian_panels
 from featlab.targets import Target
-from featlab.theory.bayes.channel import Told
-from featlab.theory.bayes.rules import evenly_spaced
+from featlab.theory.bayes.channel import ChannelAverages
+from featlab.theory.bayes.rules import omega_given
 
 _REACH = 7.0
 _GRADES = 0.5 ** np.arange(0, 15)
@@ -47,15 +47,14 @@ class SingleIndex:
         kept = weights > 1e-14
         return z[kept], weights[kept], self.levels.at(self.target.link(z[kept, None]))
 
-    def at(self, overlap: Floats) -> Told:
+    def at(self, overlap: Floats) -> ChannelAverages:
         """F and H at q (given as a 1 x 1 matrix)."""
         q = float(np.asarray(overlap).reshape(()))
         z, weights, fibres = self._outer
-        tau, inner = evenly_spaced(51) if q > 0 else (np.zeros(1), np.ones(1))
+        nodes, inner = omega_given(z, q)
         information, entropy = 0.0, 0.0
-        for place, weight in zip(tau, inner, strict=True):
-            omega = q * z + np.sqrt(q * (1 - q)) * place
+        for omega, weight in zip(nodes.T, inner, strict=True):
             log_z, gradient = log_partition(fibres, omega[:, None], np.array([[1 - q]]))
             information += weight * float(weights @ gradient[:, 0] ** 2)
             entropy += weight * float(weights @ log_z)
-        return Told(np.array([[information]]), entropy)
+        return ChannelAverages(np.array([[information]]), entropy)

@@ -23,12 +23,12 @@ from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import gaussian_panels
 from featlab.targets import Target
 from featlab.targets.patterns import PolynomialAndParity
-from featlab.theory.bayes.channel import Channel, Told
+from featlab.theory.bayes.channel import Channel, ChannelAverages
 from featlab.theory.bayes.closed_forms import parity_axis
-from featlab.theory.bayes.rules import evenly_spaced
+from featlab.theory.bayes.continuous import Continuous
+from featlab.theory.bayes.rules import omega_given
 
 _NODES = 24
-_INNER = 51
 _GRADES = 0.5 ** np.arange(1, 14)
 _REACH = 7.0
 _REAL = 1e-7  # of a root x of a polynomial: imaginary parts below this times 1 + |x| are rounding
@@ -41,7 +41,7 @@ class Staircase:
     target: Target
     link: PolynomialAndParity
 
-    def at(self, overlap: Floats) -> Told:
+    def at(self, overlap: Floats) -> ChannelAverages:
         """F and H at Q (3, 3); one that is not diagonal goes the generic way."""
         if np.max(np.abs(overlap - np.diag(np.diag(overlap)))) > 1e-12:
             return self._generic.at(overlap)
@@ -62,13 +62,11 @@ class Staircase:
         third = np.sum(weights * gain / room * (slope3 * (1 - x2)[:, None]) ** 2)
         information = np.zeros((3, 3))
         information[order, order] = half @ first(ends), second, third
-        return Told(information, float(half @ entropy(ends)))
+        return ChannelAverages(information, float(half @ entropy(ends)))
 
     @cached_property
     def _generic(self) -> Channel:
-        from featlab.theory.bayes.channel import generic_channel
-
-        return generic_channel(self.target)
+        return Continuous(self.target)
 
     @cached_property
     def _even(self) -> bool:
@@ -100,8 +98,7 @@ class Staircase:
         """E[g_1^2 | E], (1 - E^2) E[(d log Z / dE)^2 | E] and E[log Z | E] for every E."""
         v = 1 - q
         z, weights = self._outer
-        tau, inner = evenly_spaced(_INNER) if q > 0 else (np.zeros(1), np.ones(1))
-        omega = q * z[:, None] + np.sqrt(q * v) * tau
+        omega, inner = omega_given(z, q)
         first, about, entropy = np.zeros(ends.size), np.zeros(ends.size), np.zeros(ends.size)
         for sign in (1.0, -1.0):  # the true sign(z1 z2 z3), of probability (1 + sign sign(z1) E) / 2
             roots, signs, log_slopes = self._branches[sign]

@@ -18,8 +18,10 @@ import numpy as np
 
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
+from featlab.gaussian.matrices import of_eigenvalues
 from featlab.targets import Target, target
-from featlab.theory.bayes.channel import Channel, channel
+from featlab.theory.bayes.channel import Channel
+from featlab.theory.bayes.channels import channel_of
 from featlab.theory.bayes.climb import climb, to_log_odds, to_overlap
 from featlab.theory.bayes.family import Family
 from featlab.theory.bayes.symmetry import interchangeable
@@ -37,19 +39,13 @@ class Evolution:
     Attributes:
         overlap: Q at the end, (r, r).
         path: Q at every iteration from the start on, (iterations + 1, r, r).
-        outcome: "ok", or "not converged" with a remedy.
+        converged: whether it came to rest; if not, with a remedy.
     """
 
     overlap: Floats
     path: Floats
-    outcome: str
+    converged: bool
     remedy: str = ""
-
-
-@lru_cache(maxsize=32)
-def channel_of(of: Target, generic: bool = False) -> Channel:
-    """A target's channel, kept: its geometry is found once."""
-    return channel(of, generic=generic)
 
 
 @lru_cache(maxsize=32)
@@ -58,19 +54,18 @@ def family_of(of: Target, generic: bool = False) -> Family:
     return Family(channel_of(of, generic), of.rank)
 
 
-def update(told: Channel, alpha: float, overlap: Floats) -> Floats:
+def update(channel: Channel, alpha: float, overlap: Floats) -> Floats:
     """One iteration: Q <- Qhat (I + Qhat)^{-1}, Qhat = alpha F(Q)."""
-    values, vectors = np.linalg.eigh(alpha * told.at(_not_quite(overlap)).information)
-    values = np.clip(values, 0.0, None)
-    return (vectors * (values / (1 + values))) @ vectors.T
+    gain = alpha * channel.at(_not_quite(overlap)).information
+    return of_eigenvalues(lambda values: np.maximum(values, 0.0) / (1 + np.maximum(values, 0.0)), gain)
 
 
 def _not_quite(overlap: Floats) -> Floats:
     """The overlap with its eigenvalues kept from 0 to a little below 1."""
-    values, vectors = np.linalg.eigh(overlap)
+    values = np.linalg.eigvalsh(overlap)
     if values[0] >= 0 and values[-1] <= _ALMOST_PERFECT:
         return overlap
-    return (vectors * np.clip(values, 0.0, _ALMOST_PERFECT)) @ vectors.T
+    return of_eigenvalues(lambda q: np.clip(q, 0.0, _ALMOST_PERFECT), overlap)
 
 
 def start_matrix(start: str | Floats, rank: int) -> Floats:
@@ -120,36 +115,34 @@ def state_evolution(
     of, alpha = target(of), check_alpha(alpha)
     if not 0 <= damping < 1:
         raise InvalidParameter("damping", damping, "from 0 to below 1, the weight of the old overlap")
-    told, overlap = channel_of(of, generic), start_matrix(start, of.rank)
+    channel, overlap = channel_of(of, generic), start_matrix(start, of.rank)
     if leaps:
-        return _leaping(told, alpha, overlap, iterations, tolerance)
+        return _leaping(channel, alpha, overlap, iterations, tolerance)
     path = [overlap]
     for _ in range(iterations):
-        step = (1 - damping) * (update(told, alpha, overlap) - overlap)
+        step = (1 - damping) * (update(channel, alpha, overlap) - overlap)
         overlap = overlap + step
         path.append(overlap)
         if np.linalg.norm(step) <= tolerance * np.linalg.norm(overlap):
-            return Evolution(overlap, np.array(path), "ok")
-    return Evolution(overlap, np.array(path), "not converged", _REMEDY)
+            return Evolution(overlap, np.array(path), True)
+    return Evolution(overlap, np.array(path), False, _REMEDY)
 
 
-def _leaping(told: Channel, alpha: float, overlap: Floats, iterations: int, tolerance: float) -> Evolution:
-    if not overlap.any() and not update(told, alpha, overlap).any():
-        return Evolution(overlap, overlap[None], "ok")
-    found = climb(told, alpha, to_log_odds(overlap), iterations, tolerance)
+def _leaping(channel: Channel, alpha: float, overlap: Floats, iterations: int, tolerance: float) -> Evolution:
+    if not overlap.any() and not update(channel, alpha, overlap).any():
+        return Evolution(overlap, overlap[None], True)
+    found = climb(channel, alpha, to_log_odds(overlap), iterations, tolerance)
     path = np.array([to_overlap(visited) for visited in found.visited])
-    if found.converged:
-        return Evolution(path[-1], path, "ok")
-    return Evolution(path[-1], path, "not converged", _REMEDY)
+    return Evolution(path[-1], path, found.converged, "" if found.converged else _REMEDY)
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Overlaps over alpha: alphas (A,), overlaps (A, r, r), and for each "ok" or "not converged"."""
+    """Overlaps over alpha: alphas (A,), overlaps (A, r, r), and whether state evolution came to rest at each."""
 
     alphas: Floats
     overlaps: Floats
-    outcomes: tuple[str, ...]
+    converged: tuple[bool, ...]
 
     @property
     def diagonal(self) -> Floats:
@@ -172,20 +165,19 @@ def overlap_curve(
     if interchangeable(of):
         return _family_curve(family_of(of, generic), given, start)
     order = np.argsort(given)[:: -1 if start == "informed" else 1]
-    overlaps, outcomes = np.empty((given.size, of.rank, of.rank)), [""] * given.size
+    overlaps, converged = np.empty((given.size, of.rank, of.rank)), [False] * given.size
     begin: str | Floats = start
     for place in order:
         found = state_evolution(of, given[place], begin, generic=generic)
-        overlaps[place], outcomes[place] = found.overlap, found.outcome
+        overlaps[place], converged[place] = found.overlap, found.converged
         begin = start if start == "uninformed" else _next_start(found.overlap, start)
-    return Curve(given, overlaps, tuple(outcomes))
+    return Curve(given, overlaps, tuple(converged))
 
 
 def _next_start(overlap: Floats, start: str) -> Floats:
     """The solution at one alpha as a start for the next: still a little informed everywhere, or not quite perfect."""
-    values, vectors = np.linalg.eigh(overlap)
-    values = np.minimum(values, 1 - 1e-6) if start == "informed" else np.clip(values, SLIGHT, 1 - 1e-6)
-    return (vectors * values) @ vectors.T
+    least = -np.inf if start == "informed" else SLIGHT
+    return of_eigenvalues(lambda q: np.clip(q, least, 1 - 1e-6), overlap)
 
 
 def _family_curve(family: Family, alphas: Floats, start: str) -> Curve:
@@ -196,4 +188,4 @@ def _family_curve(family: Family, alphas: Floats, start: str) -> Curve:
         q = np.array([family.from_above(alpha) for alpha in alphas])
     else:
         q = np.array([family.from_below(alpha, small[start]) for alpha in alphas])
-    return Curve(alphas, q[:, None, None] * np.eye(family.rank), ("ok",) * alphas.size)
+    return Curve(alphas, q[:, None, None] * np.eye(family.rank), (True,) * alphas.size)

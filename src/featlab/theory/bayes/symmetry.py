@@ -30,14 +30,9 @@ def reflections(target: Target) -> tuple[tuple[int, ...], ...]:
 @lru_cache(maxsize=64)
 def invariances(target: Target) -> Fold:
     """The reflections that leave the label itself alone: its level sets are symmetric under them."""
-    points = np.random.default_rng(2).standard_normal((400, target.rank + target.hidden))
-    labels = target.link(points)
-    scale = _SAME * float(np.sqrt(np.mean(labels**2)))
-    kept = []
-    for signs in reflections(target):
-        other = target.link(np.column_stack([points[:, : target.rank] * signs, points[:, target.rank :]]))
-        if np.max(np.abs(other - labels)) <= scale:
-            kept.append(signs)
+    points, labels, scale = _seen(target)
+    unseen = (1,) * target.hidden
+    kept = [s for s in reflections(target) if np.max(np.abs(target.link(points * (*s, *unseen)) - labels)) <= scale]
     return _fold(kept)
 
 
@@ -61,14 +56,19 @@ def interchangeable(target: Target) -> bool:
     return len(reached) == rank
 
 
+def _seen(target: Target) -> tuple[Floats, Floats, float]:
+    """Random points, their labels, and the difference between labels that is rounding."""
+    points = np.random.default_rng(2).standard_normal((400, target.rank + target.hidden))
+    labels = target.link(points)
+    return points, labels, _SAME * float(np.sqrt(np.mean(labels**2)))
+
+
 def _is_symmetry(target: Target, order: Iterable[int], signs: tuple[int, ...]) -> bool:
     """Whether g at permuted and reflected directions is g or minus g up to a constant, on random points."""
-    points = np.random.default_rng(2).standard_normal((400, target.rank + target.hidden))
-    moved = points[:, list(order)] * signs
-    labels = target.link(points)
-    scale = _SAME * float(np.sqrt(np.mean(labels**2)))
+    points, labels, scale = _seen(target)
+    order = [*order, *range(target.rank, points.shape[1])]
     for inside in product((1, -1), repeat=target.hidden):
-        other = target.link(np.column_stack([moved, points[:, target.rank :] * inside]))
+        other = target.link(points[:, order] * (*signs, *inside))
         if any(np.ptp(other - sign * labels) <= scale for sign in (1, -1)):
             return True
     return False

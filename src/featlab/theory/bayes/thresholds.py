@@ -15,10 +15,10 @@ from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
 from featlab.targets import Target, target
 from featlab.theory.bayes.channel import Channel
+from featlab.theory.bayes.channels import channel_of
 from featlab.theory.bayes.family import Family
 from featlab.theory.bayes.state_evolution import (
     SLIGHT,
-    channel_of,
     family_of,
     overlap_curve,
     state_evolution,
@@ -75,19 +75,19 @@ def _of_family(family: Family) -> list[Event]:
 
 
 def _of_curve(of: Target, highest: float) -> tuple[Event, ...]:
-    told = channel_of(of)
+    channel = channel_of(of)
     alphas = np.geomspace(_LOWEST, highest, _GRID)
     overlaps = overlap_curve(of, alphas.tolist()).overlaps
-    start = told.at(np.zeros((of.rank, of.rank))).information
+    start = channel.at(np.zeros((of.rank, of.rank))).information
     events = []
     if np.linalg.eigvalsh(start)[-1] > _UNKNOWN:
         zero = np.zeros_like(start)
-        events.append(Event(0.0, "trivial", zero, update(told, _LOWEST, zero)))
+        events.append(Event(0.0, "trivial", zero, update(channel, _LOWEST, zero)))
     for place in range(_GRID - 1):
         ends = (float(alphas[place]), float(alphas[place + 1]))
         low, high = overlaps[place], overlaps[place + 1]
         if _unknown(high).shape[1] < _unknown(low).shape[1]:
-            events.append(_recovery(of, told, ends, low))
+            events.append(_recovery(of, channel, ends, low))
         elif np.max(np.abs(high - low)) > _JUMP:
             events += _jump(of, ends, low, high)
     return tuple(events)
@@ -104,14 +104,14 @@ def _without(overlap: Floats, unknown: Floats) -> Floats:
     return keep @ overlap @ keep
 
 
-def _recovery(of: Target, told: Channel, ends: tuple[float, float], low: Floats) -> Event:
+def _recovery(of: Target, channel: Channel, ends: tuple[float, float], low: Floats) -> Event:
     """The alpha at which unknown directions begin to grow, by bisection of their growth in one iteration."""
     unknown = _unknown(low)
     below, above = ends
     for _ in range(_HALVINGS):
         middle = 0.5 * (below + above)
         overlap = _without(state_evolution(of, middle, _without(low, unknown)).overlap, unknown)
-        grown = unknown.T @ update(told, middle, overlap + _PROBE * unknown @ unknown.T) @ unknown
+        grown = unknown.T @ update(channel, middle, overlap + _PROBE * unknown @ unknown.T) @ unknown
         below, above = (below, middle) if np.linalg.eigvalsh(grown)[-1] > _PROBE else (middle, above)
     before = _without(state_evolution(of, below, _without(low, unknown)).overlap, unknown)
     after = state_evolution(of, 1.002 * above, before + SLIGHT * unknown @ unknown.T).overlap
