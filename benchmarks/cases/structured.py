@@ -55,13 +55,13 @@ def _numpy_step(dim: int, samples: int, width: int, strength: float, repeats: in
 def _theory(dim: int, repeats: int) -> Row:
     """Signal and noise of a typical neuron, whatever d is."""
     from featlab.targets import SpikeLaw, target
-    from featlab.theory.spiked.gradient import _slope_moments
+    from featlab.theory.spiked.gradient import _slope_series
     from featlab.theory.spiked.signal import gradient_sizes
 
     law = target("He3(h1)", inputs=SpikeLaw(0.6))
 
     def sizes() -> None:
-        _slope_moments.cache_clear()
+        _slope_series.cache_clear()
         gradient_sizes(law, dim=dim, samples=2 * dim)
 
     timing = time_best(sizes, repeats)

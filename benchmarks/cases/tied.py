@@ -21,9 +21,9 @@ from featlab.simulation.algorithms import demand
 from featlab.simulation.designs.choose import Sizes, choose
 from featlab.simulation.problem import Problem
 from featlab.simulation.tied_network import feature_products, respond
-from featlab.theory.tied.flow import population_flow
 from featlab.theory.tied.loss import population_loss
 from featlab.theory.tied.neurons import Neurons
+from featlab.theory.tied.predictor import population_flow
 
 _STARTS = 8
 

@@ -11,8 +11,7 @@ from featlab.errors import InvalidParameter
 from featlab.learners import GiantSteps, Readout, TwoLayer
 from featlab.simulation import simulate
 from featlab.targets import Spiked, SpikeLaw, target
-from featlab.theory.spiked.protocol import one_step_readout
-from featlab.theory.spiked.signal import gradient_sizes
+from featlab.theory.spiked.signal import gradient_sizes, one_step_readout
 
 from .reference import LEVEL
 from .reference_spiked_step import one_step_risk

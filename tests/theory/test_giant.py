@@ -12,8 +12,10 @@ from featlab.learners import RandomFeatures, TwoLayer
 from featlab.targets import target
 from featlab.theory.giant.bounds import aligned_error
 from featlab.theory.giant.features import (
+    EVEN,
     FirstStep,
     Neurons,
+    row_profile,
     smoothed,
     spike_rule,
     trained_features,
@@ -23,7 +25,6 @@ from featlab.theory.giant.given import given_features, given_ridge_risk
 from featlab.theory.giant.labels import conditional_labels
 from featlab.theory.giant.readout import neuron_law
 from featlab.theory.giant.ridge import Sizes, ridge_risk
-from featlab.theory.giant.rows import EVEN, row_profile
 from featlab.theory.ridge import gaussian_risk, given_weights_risk, linear_part
 from featlab.theory.spikes import GradientSpike, gradient_spike, label_moments, slope_moments
 

@@ -13,8 +13,9 @@ from featlab.learners import GiantSteps, RandomFeatures, Readout, ReusedBatch, T
 from featlab.targets import target
 from featlab.theory.giant.cosine import one_step_cosine
 from featlab.theory.giant.labels import conditional_labels
-from featlab.theory.giant.overlaps import Student, label_drift, predict_giant, step, step_averages
+from featlab.theory.giant.overlaps import label_drift, predict_giant, step, step_averages
 from featlab.theory.giant.readout import predict_readout
+from featlab.theory.online.averages import Descent
 from featlab.theory.question import NoPrediction, Question, Start
 from featlab.theory.spikes import slope_moments
 
@@ -44,7 +45,7 @@ def test_drift_of_the_label_is_exact():
     """Against adaptive quadrature in (h, z), for overlaps of order one and of order 1/sqrt(d)."""
     of = target("relu(h1)*h1")
     for cosine in (0.4, 1e-3):
-        student = Student(RELU, np.array([1.5]), np.array([0.3]), False)
+        student = Descent(RELU, np.array([1.5]), np.array([0.3]), "correlation")
         drive, pull = label_drift(of, student, np.array([[cosine]]), np.array([[1.44]]))
         rest = np.sqrt(1.44 - cosine**2)
 
@@ -61,7 +62,7 @@ def test_drift_of_the_label_is_exact():
 def test_one_step_from_the_origin_of_the_overlaps():
     """Orthogonal start, f = 0: M = gamma a E[sigma'] mu1*, Q_ii = 1 + gamma^2 (mean^2 + E[y^2 sigma'^2] d/n)."""
     of = target("h1 + He2(h2)/2", noise=0.25)
-    student = Student(ERF, np.array([1.0, -1.0]), np.zeros(2), False)
+    student = Descent(ERF, np.array([1.0, -1.0]), np.zeros(2), "correlation")
     overlap, gram = np.zeros((2, 2)), np.eye(2)
     averages = step_averages(of, student, overlap, gram, 1)
     after, norms = step(overlap, gram, averages, 0.5, 1000, 500)

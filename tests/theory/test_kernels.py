@@ -18,7 +18,6 @@ from featlab.theory.kernels.spiked import kernel_features, spiked_risk
 from featlab.theory.kernels.staircase import kernel_floor, learned_degree
 from featlab.theory.prediction import predict
 from featlab.theory.question import NoPrediction
-from featlab.theory.ridge import effective_ridge
 
 SUM = "(h1 + He2(h1)/sqrt(2) + He3(h1)/sqrt(6))/sqrt(3)"
 KERNELS = [Exponential(), Polynomial(2), PowerSeries((1.0, 0.5, 0.2)), ArcCosine(0), ArcCosine(1), ReluTangent()]
@@ -66,7 +65,8 @@ def test_a_linear_kernel_is_ridge_regression():
     found = isotropic_risk(
         PowerSeries((0.0, 1.0)), DegreeEnergies(np.array([0.0, 1.0]), 0.5, 0.5), dim=dim, samples=samples, ridge=ridge
     )
-    kappa = effective_ridge(np.full(dim, 1 / dim), samples, ridge)
+    half = (1 / samples + ridge - 1 / dim) / 2  # kappa (1 - (1/n) d xi/(xi + kappa)) = ridge, solved for kappa
+    kappa = half + np.sqrt(half**2 + ridge / dim)
     learned = (1 / dim) / (1 / dim + kappa)
     assert found.risk == pytest.approx(((1 - learned) ** 2 + 0.5) / (1 - dim * learned**2 / samples), rel=1e-10)
     assert found.captured == pytest.approx(learned, rel=1e-10)

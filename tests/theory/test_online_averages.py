@@ -10,8 +10,8 @@ import pytest
 from featlab.gaussian.activations import activation
 from featlab.targets import target
 from featlab.theory.online.averages import Averages, Descent
+from featlab.theory.online.cuts import pair_terms
 from featlab.theory.online.labels import label_points
-from featlab.theory.online.pairs import pair_terms
 from featlab.theory.online.rules import averages, pair_rule, polynomial_degree
 
 NAMES = ("drive", "pull", "noise", "risk")

@@ -16,7 +16,7 @@ from featlab.theory.online.committee import (
     slope_slope,
     slope_slope_erf_erf,
 )
-from featlab.theory.online.equations import Motion, integrate
+from featlab.theory.online.predictor import Motion, integrate
 from featlab.theory.online.rules import averages
 
 ROWS = np.random.default_rng(5).standard_normal((4, 6)) / 2

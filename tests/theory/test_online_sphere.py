@@ -12,7 +12,7 @@ from featlab.gaussian.activations import activation
 from featlab.gaussian.powerlaw import fit_power_law
 from featlab.targets import target
 from featlab.theory.online.averages import Descent
-from featlab.theory.online.equations import Motion
+from featlab.theory.online.predictor import Motion
 from featlab.theory.online.rules import averages
 from featlab.theory.online.search import (
     best_fraction,

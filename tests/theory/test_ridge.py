@@ -24,7 +24,7 @@ def test_linear_part_keeps_all_energy_and_no_rounding():
 def test_effective_ridge_solves_its_equation():
     values = np.array([0.1, 1.0, 3.0, 10.0])
     for samples, ridge in ((2, 1e-6), (4, 0.1), (100, 2.0)):
-        kappa = effective_ridge(values, samples, ridge)
+        kappa = effective_ridge(lambda k: np.sum(values / (values + k)), np.sum(values), samples, ridge)
         assert kappa * (1 - np.sum(values / (values + kappa)) / samples) == pytest.approx(ridge, rel=1e-10)
 
 

@@ -10,9 +10,16 @@ from scipy.special import erf
 from featlab.errors import InvalidParameter
 from featlab.gaussian.activations import activation
 from featlab.targets import target
-from featlab.theory.giant.features import FirstStep, Neurons, spike_rule, trained_features, untrained_features
+from featlab.theory.giant.features import (
+    FirstStep,
+    Neurons,
+    moments_of_free_cumulants,
+    row_profile,
+    spike_rule,
+    trained_features,
+    untrained_features,
+)
 from featlab.theory.giant.labels import conditional_labels
-from featlab.theory.giant.rows import moments_of_free_cumulants, row_profile
 from featlab.theory.spectra import feature_spectrum
 from featlab.theory.spikes import GradientSpike, bulk_density, gradient_spike, label_moments
 

@@ -12,10 +12,10 @@ from featlab.gaussian.quadrature import gauss_pieces
 from featlab.learners import TiedFlow, TiedNetwork
 from featlab.targets import catalogue, target
 from featlab.theory import NoPrediction, predict
-from featlab.theory.tied.flow import population_flow
 from featlab.theory.tied.landscape import critical_points
 from featlab.theory.tied.loss import ideal_projected_loss, population_loss
 from featlab.theory.tied.neurons import Neurons, link_series
+from featlab.theory.tied.predictor import population_flow
 from featlab.theory.tied.rates import recovery_error, sufficient_samples, tuning_exponent, warm_up_time
 
 

@@ -13,6 +13,6 @@ from .kernels.staircase import kernel_floor as kernel_floor
 from .kernels.staircase import learned_degree as learned_degree
 from .prediction import predict as predict
 from .question import NoPrediction as NoPrediction
-from .spiked.protocol import one_step_readout as one_step_readout
 from .spiked.signal import aligning_exponent as aligning_exponent
 from .spiked.signal import gradient_sizes as gradient_sizes
+from .spiked.signal import one_step_readout as one_step_readout

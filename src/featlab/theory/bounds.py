@@ -68,7 +68,7 @@ def unexplained_variance(target: Target | str, known: ArrayLike | None = None, d
     Raises:
         InvalidParameter: vectors of another length, dependent vectors, a negative degree.
     """
-    of = target if isinstance(target, Target) else make_target(target)
+    of = make_target(target)
     check_size(of)
     if isinstance(degree, bool) or not isinstance(degree, int) or degree < 0:
         raise InvalidParameter("degree", degree, "a whole number, at least 0")

@@ -27,8 +27,8 @@ from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
 from featlab.learners.checks import positive_integer, positive_number
 
-_COHERENCES = 4000
-_SMALLEST_COHERENCE = 1e-6
+# Every eps gives a bound that holds: a grid loses a little, and nothing else.
+_COHERENCES = np.geomspace(1e-6, 1.0, 4000)
 _LARGEST_EXPONENT = 700.0
 
 
@@ -40,8 +40,9 @@ def near_orthogonal_directions(count: int, dim: int, seed: int = 0) -> Floats:
 
 def family_size(dim: int, coherence: float) -> float:
     """M = exp(d eps^2 / 4): so many unit vectors exist with |<u, v>| <= eps; infinite beyond 1e300."""
-    eps = _coherence(coherence)
-    exponent = positive_integer("dim", dim) * eps**2 / 4
+    if positive_number("coherence", coherence) > 1:
+        raise InvalidParameter("coherence", coherence, "a number above 0, at most 1")
+    exponent = positive_integer("dim", dim) * coherence**2 / 4
     return float(floor(exp(exponent))) if exponent < _LARGEST_EXPONENT else float("inf")
 
 
@@ -52,13 +53,8 @@ def csq_queries(tolerance: float, dim: int, degree: int) -> float:
     """
     square = positive_number("tolerance", tolerance) ** 2
     p, d = positive_integer("degree", degree), positive_integer("dim", dim)
-    eps = _coherences()
-    left = square - eps**p
-    useful = left > 0
-    if not useful.any():
-        return 0.0
-    logs = d * eps[useful] ** 2 / 4 + np.log(left[useful] / 2)
-    best = float(np.max(logs))
+    eps = _COHERENCES[square > _COHERENCES**p]
+    best = float(np.max(d * eps**2 / 4 + np.log((square - eps**p) / 2), initial=-np.inf))
     return exp(best) if best < _LARGEST_EXPONENT else float("inf")
 
 
@@ -69,7 +65,7 @@ def csq_tolerance(queries: float, dim: int, degree: int) -> float:
     """
     q = positive_number("queries", queries)
     p, d = positive_integer("degree", degree), positive_integer("dim", dim)
-    eps = _coherences()
+    eps = _COHERENCES
     return float(np.sqrt(np.min(eps**p + 2 * np.exp(log(q) - d * eps**2 / 4))))
 
 
@@ -86,14 +82,3 @@ def csq_asymptotic_tolerance(queries: float, dim: int, degree: int) -> float:
     if q * d <= 1:
         raise InvalidParameter("queries", queries, "such that queries times dim is above 1")
     return float((log(q * d) / d) ** (p / 4))
-
-
-def _coherence(value: float) -> float:
-    if not 0 < positive_number("coherence", value) <= 1:
-        raise InvalidParameter("coherence", value, "a number above 0, at most 1")
-    return value
-
-
-def _coherences() -> Floats:
-    """Every eps gives a bound that holds: a grid loses a little, and nothing else."""
-    return np.geomspace(_SMALLEST_COHERENCE, 1.0, _COHERENCES)

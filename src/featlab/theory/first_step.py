@@ -15,10 +15,10 @@ This is sufficient; without it, correlational queries need more (see `featlab.th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import factorial
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import factorial
 
 from featlab.analysis.energies import Energies, hermite_energies
 from featlab.analysis.grids import build_grids
@@ -87,7 +87,7 @@ class Hessian:
 
 def hessian(target: Target | str) -> Hessian:
     """The Hessian of a target of at most four directions, from its Hermite coefficients of degree two."""
-    of = target if isinstance(target, Target) else make_target(target)
+    of = make_target(target)
     check_size(of)
     energies = hermite_energies(build_grids(of), 2)
     matrix = dense_tensor(energies.coefficients[2], of.rank, 2)
@@ -122,35 +122,22 @@ def gradient_series(
         sigma: the activation.
         degree: the highest Hermite degree of the target that is kept.
     """
-    of = target if isinstance(target, Target) else make_target(target)
+    of = make_target(target)
     check_size(of)
     point = np.atleast_1d(np.asarray(overlaps, dtype=np.float64))
     if point.shape != (of.rank,) or not point @ point <= 1 + 1e-12:
         raise InvalidParameter("overlaps", overlaps, f"{of.rank} overlaps with a sum of squares of at most 1")
     energies = hermite_energies(build_grids(of), positive_integer("degree", degree))
     coefficients = activation(sigma).hermite_coefficients(degree + 2)
-    along = [coefficients[k] * _gradient(energies, k, point) for k in range(1, degree + 1)]
-    neuron = [coefficients[k + 2] * _value(energies, k, point) for k in range(degree + 1)]
-    return GradientSeries(np.array([*along, np.zeros(of.rank)]), np.array(neuron))
+    values, gradients = zip(*(_part(energies, k, point) for k in range(degree + 1)), strict=True)
+    along = coefficients[1 : degree + 1, None] * np.array(gradients[1:])
+    return GradientSeries(np.vstack([along, np.zeros(of.rank)]), coefficients[2:] * np.array(values))
 
 
-def _value(energies: Energies, degree: int, point: Floats) -> float:
-    """P_k(m) = sum_{|a| = k} c_a m^a / sqrt(a!)."""
+def _part(energies: Energies, degree: int, point: Floats) -> tuple[float, Floats]:
+    """P_k(m) = sum_{|a| = k} c_a m^a / sqrt(a!), and its gradient (r,)."""
     indices = multi_indices(energies.rank, degree)
-    return float(energies.coefficients[degree] / _root_factorials(indices) @ np.prod(point**indices, axis=1))
-
-
-def _gradient(energies: Energies, degree: int, point: Floats) -> Floats:
-    """grad P_k(m), (r,)."""
-    indices = multi_indices(energies.rank, degree)
-    weights = energies.coefficients[degree] / _root_factorials(indices)
-    found = np.zeros(energies.rank)
-    for axis in range(energies.rank):
-        lowered = indices.copy()
-        lowered[:, axis] = np.maximum(lowered[:, axis] - 1, 0)
-        found[axis] = weights @ (indices[:, axis] * np.prod(point**lowered, axis=1))
-    return found
-
-
-def _root_factorials(indices: np.ndarray) -> Floats:
-    return np.sqrt([float(np.prod([factorial(a) for a in index])) for index in indices.tolist()])
+    weights = energies.coefficients[degree] / np.sqrt(np.prod(factorial(indices), axis=1))
+    lowered = np.maximum(indices[:, None, :] - np.eye(energies.rank, dtype=int), 0)  # (monomial, axis, power)
+    gradient = weights @ (indices * np.prod(point**lowered, axis=2))
+    return float(weights @ np.prod(point**indices, axis=1)), gradient

@@ -82,32 +82,19 @@ class PopulationMatrix:
         return np.abs(values) > max(_SURE * self.error, _FLOOR)
 
 
-@dataclass(frozen=True, eq=False)
-class SliceMoments:
-    """Of S slices: E[h | s] (S, r) and E[h h^T | s] (S, r, r)."""
-
-    means: Floats
-    seconds: Floats
-
-    def inverse_regression(self) -> Floats:
-        """mean over slices of m_s m_s^T."""
-        return np.einsum("si,sj->ij", self.means, self.means) / len(self.means)
-
-    def average_variance(self) -> Floats:
-        """mean over slices of (I - C_s)^2."""
-        covariances = self.seconds - np.einsum("si,sj->sij", self.means, self.means)
-        rest = np.eye(self.means.shape[1]) - covariances
-        return np.einsum("sij,sjk->ik", rest, rest) / len(self.means)
-
-
 def sir_matrix(target: Target | str, slices: int = 10) -> PopulationMatrix:
-    """The matrix of `SlicedInverseRegression` at n / d -> infinity."""
-    return _averaged(target, slices, SliceMoments.inverse_regression)
+    """The matrix of `SlicedInverseRegression` at n / d -> infinity: the mean over slices of m_s m_s^T."""
+    return _averaged(target, slices, lambda means, _: means.T @ means / len(means))
 
 
 def save_matrix(target: Target | str, slices: int = 10) -> PopulationMatrix:
-    """The matrix of `SlicedAverageVariance` at n / d -> infinity."""
-    return _averaged(target, slices, SliceMoments.average_variance)
+    """The matrix of `SlicedAverageVariance` at n / d -> infinity: the mean over slices of (I - C_s)^2."""
+
+    def matrix(means: Floats, seconds: Floats) -> Floats:
+        rest = np.eye(means.shape[1]) - (seconds - means[:, :, None] * means[:, None, :])
+        return np.mean(rest @ rest, axis=0)
+
+    return _averaged(target, slices, matrix)
 
 
 def phd_matrix(target: Target | str) -> PopulationMatrix:
@@ -137,8 +124,8 @@ def spectral_cosine(ratio: float, skewness: float) -> float:
     return float(np.sqrt((ratio - 1) / (ratio + skewness)))
 
 
-def slice_moments(target: Target, slices: int, key: int) -> SliceMoments:
-    """First and second moments of each slice, over one scrambled Sobol sequence reflected in every direction."""
+def _slice_moments(target: Target, slices: int, key: int) -> tuple[Floats, Floats]:
+    """E[h | s] (S, r) and E[h h^T | s] (S, r, r) of each slice; one Sobol sequence, reflected in every direction."""
     fields, labels = _labelled(target, key)
     _, place = np.unique(np.round(labels / np.std(labels), _SAME_LABEL), return_inverse=True)
     squares = fields[:, :, None] * fields[:, None, :]
@@ -149,14 +136,14 @@ def slice_moments(target: Target, slices: int, key: int) -> SliceMoments:
     sums = [np.append(0.0, np.cumsum(np.bincount(place, column))) / len(fields) for column in table.T]
     moments = slices * np.column_stack([np.diff(np.interp(edges, mass, values)) for values in sums])
     rank = fields.shape[1]
-    return SliceMoments(moments[:, :rank], moments[:, rank:].reshape(slices, rank, rank))
+    return moments[:, :rank], moments[:, rank:].reshape(slices, rank, rank)
 
 
-def _averaged(target: Target | str, slices: int, matrix: Callable[[SliceMoments], Floats]) -> PopulationMatrix:
-    of = target if isinstance(target, Target) else make_target(target)
+def _averaged(target: Target | str, slices: int, matrix: Callable[[Floats, Floats], Floats]) -> PopulationMatrix:
+    of = make_target(target)
     check_size(of)
     SLICES.check("slices", slices)
-    found = np.array([matrix(slice_moments(of, slices, key)) for key in range(_SCRAMBLES)])
+    found = np.array([matrix(*_slice_moments(of, slices, key)) for key in range(_SCRAMBLES)])
     error = float(np.max(np.std(found, axis=0, ddof=1)) / np.sqrt(_SCRAMBLES))
     return PopulationMatrix(found.mean(axis=0), error)
 

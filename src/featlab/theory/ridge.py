@@ -11,6 +11,7 @@ samples that the first layer has not seen. Risks are E[(y - f)^2], label noise i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,20 +58,66 @@ def given_weights_risk(
     moment = (part.mean * labels.mean + part.slope * overlap @ labels.linear) / np.sqrt(width)
     values, vectors = np.linalg.eigh(omega)
     along = (vectors.T @ moment) ** 2
-    kappa = effective_ridge(values, samples, ridge)
-    left = labels.second - np.sum(along / values) + np.sum(along / values * (kappa / (values + kappa)) ** 2)
-    return float(left / (1 - np.sum((values / (values + kappa)) ** 2) / samples))
+    rest = labels.second - float(np.sum(along / values))
+    return spectrum_risk((values, np.ones(width), along / values, rest), samples, ridge)[0]
 
 
-def effective_ridge(values: Floats, samples: int, ridge: float) -> float:
-    """kappa > 0 with lambda = kappa (1 - (1/n) sum omega/(omega + kappa)), omega the eigenvalues of the covariance."""
-    ridge = positive_number("ridge", ridge)
+def spectrum_risk(
+    parts: tuple[Floats, Floats, Floats, float], samples: int, ridge: float, width: float = np.inf, beyond: float = 0.0
+) -> tuple[float, Floats]:
+    """The risk of ridge regression on p random features whose covariance has the eigenvalues xi_j, N_j times each, and
+    the shares xi_j/(xi_j + nu) of the target that are learned; for p = infinity, that of its kernel.
+
+    Statement (Defilippis, Loureiro, Misiakiewicz 2024, arXiv:2405.15699), however n, p and d grow: with
+    F1 = sum_j N_j xi_j/(xi_j + nu), F2 = sum_j N_j (xi_j/(xi_j + nu))^2 and nu > 0 from
+
+        (n - F1) (1 - F1/p) nu = n lambda,
+        V = (p/n) [(F1/p)^2 + (1 - F1/p)^2 F2/(p - F2)],    chi = sum_j N_j xi_j/(xi_j + nu)^2 / (p - F2),
+        risk = [sum_j E_j nu^2 (1 + chi xi_j)/(xi_j + nu)^2 + sigma^2] / (1 - V).
+
+    Args:
+        parts: xi_j, N_j, the energies E_j of the target, and sigma^2, what of the label no feature explains.
+        beyond: the sum of eigenvalues so small and so many that they act through it alone.
+    """
+    values, counts, energies, rest = parts
+
+    def freedom(nu: float) -> float:
+        return float(np.sum(counts * values / (values + nu))) + beyond / nu
+
+    nu = effective_ridge(freedom, float(np.sum(counts * values)) + beyond, samples, ridge, width)
+    kept = values / (values + nu)
+    first, second = freedom(nu), float(np.sum(counts * kept**2))
+    spread = (first**2 / width + (1 - first / width) ** 2 * second / (1 - second / width)) / samples
+    chi = (float(np.sum(counts * kept / (values + nu))) + beyond / nu**2) / (width - second)
+    left = float(np.sum(energies * (1 - kept) ** 2 * (1 + chi * values))) + rest
+    return left / (1 - spread), kept
+
+
+def effective_ridge(
+    freedom: Callable[[float], float], energy: float, samples: float, ridge: float, width: float = np.inf
+) -> float:
+    """kappa > 0 with (n - F)(1 - F/p) kappa = n lambda and F < min(n, p), where the left side increases; without a
+    width p, lambda = kappa (1 - F/n).
+
+    At kappa = lambda the left side is n lambda at most; at the upper end F <= energy/kappa makes it at least
+    n kappa - energy (1 + n/p) = n lambda.
+
+    Args:
+        freedom: F(kappa) = sum omega/(omega + kappa), omega the eigenvalues of the features' covariance.
+        energy: the sum of the omega.
+    """
 
     def excess(kappa: float) -> float:
-        return float(kappa * (1 - np.sum(values / (values + kappa)) / samples) - ridge)
+        degrees = freedom(kappa)
+        return (samples - degrees) * (1 - degrees / width) * kappa - samples * ridge
 
-    # At the upper end kappa - (1/n) sum omega kappa/(omega + kappa) > kappa - (1/n) sum omega = lambda.
-    return float(brentq(excess, ridge, ridge + np.sum(values) / samples, xtol=1e-300, rtol=1e-14))
+    lowest, full = positive_number("ridge", ridge), min(samples, width)
+    highest = (ridge + energy * (1 / samples + 1 / width)) * (1 + 1e-9)
+    if freedom(lowest) > full:
+        lowest = float(brentq(lambda kappa: freedom(kappa) - full, lowest, highest, xtol=1e-300, rtol=1e-14))
+        if excess(lowest) >= 0:  # the ridge is below rounding: this is the fit without one
+            return lowest
+    return float(brentq(excess, lowest, highest, xtol=1e-300, rtol=1e-14))
 
 
 def gaussian_risk(
@@ -99,40 +146,36 @@ def gaussian_risk(
     def freedom(kappa: float) -> tuple[float, float]:
         """(1/n) sum omega/(omega + kappa) and its square's, from the trace of the resolvent and its derivative."""
         s = (part.residual + kappa) / slope2
-        trace, derivative = _bulk_trace(s, width_ratio)
+        trace, derivative = _with_derivative(lambda z: _trace(z, width_ratio), s)
         inverse = (trace + (width_ratio - 1) / s) / slope2
         inverse_square = -(derivative - (width_ratio - 1) / s**2) / slope2**2
         first = width_ratio - kappa * inverse
         return first / sample_ratio, (first - kappa * (inverse - kappa * inverse_square)) / sample_ratio
 
-    ridge = positive_number("ridge", ridge)
-    most = ridge + width_ratio * (slope2 + part.residual) / sample_ratio
-    kappa = float(brentq(lambda k: k * (1 - freedom(k)[0]) - ridge, ridge, most, xtol=1e-300, rtol=1e-14))
+    energy = width_ratio * (slope2 + part.residual) / sample_ratio
+    kappa = effective_ridge(lambda k: freedom(k)[0], energy, 1.0, ridge)
     s = (part.residual + kappa) / slope2
-    fitted, change = _explained(s, width_ratio, strength, cosine)
+
+    def explained(z: complex) -> complex:
+        """q(s), the share of the linear part's energy that ridge at s keeps."""
+        trace = _trace(z, width_ratio)
+        along = trace / (1 + strength**2 * trace * (1 - (1 - z * trace) / width_ratio))
+        return cosine**2 * (1 - z * along) + (1 - cosine**2) * (1 - z * trace)
+
+    fitted, change = _with_derivative(explained, s)
     left = second - labels.linear_norm**2 * (fitted - kappa / slope2 * change)
     return float(left / (1 - freedom(kappa)[1]))
 
 
-def _bulk_trace(s: complex, width_ratio: float) -> tuple[float, float]:
-    """m(s) = (1/d) tr (W0^T W0 + s)^{-1} and m'(s): the positive root of s m^2 + (s + psi2 - 1) m = 1."""
-    trace = _trace(s, width_ratio)
-    slope = -(trace**2 + trace) / (2 * s * trace + s + width_ratio - 1)
-    return float(trace.real), float(slope.real)
-
-
 def _trace(s: complex, width_ratio: float) -> complex:
+    """m(s) = (1/d) tr (W0^T W0 + s)^{-1}: the positive root of s m^2 + (s + psi2 - 1) m = 1."""
     half = s + width_ratio - 1
     root = np.sqrt(half * half + 4 * s)
     # The form without cancellation, whichever the sign.
     return 2 / (half + root) if np.real(half) > 0 else (root - half) / (2 * s)
 
 
-def _explained(s: float, width_ratio: float, strength: float, cosine: float) -> tuple[float, float]:
-    """q(s), the share of the linear part's energy that ridge at s keeps, and q'(s) by a complex step."""
-    tiny = 1e-30
-    point = complex(s, tiny * s)
-    trace = _trace(point, width_ratio)
-    along = trace / (1 + strength**2 * trace * (1 - (1 - point * trace) / width_ratio))
-    kept = cosine**2 * (1 - point * along) + (1 - cosine**2) * (1 - point * trace)
-    return float(kept.real), float(kept.imag / (tiny * s))
+def _with_derivative(function: Callable[[complex], complex], s: float) -> tuple[float, float]:
+    """The value of a function that is analytic and real at s > 0, and its derivative by a complex step."""
+    found = function(complex(s, 1e-30 * s))
+    return float(found.real), float(found.imag / (1e-30 * s))

@@ -87,7 +87,6 @@ class _Model:
     width: int
     dim: int
     samples: int | None
-    left: Floats  # e (T, rank)
     right: Floats  # f (rank, K)
     products: Floats  # e_j e_k (T, rank^2)
 
@@ -98,11 +97,11 @@ class _Model:
         kept = values > _NEGLIGIBLE * values[0]
         basis = left[:, kept] * values[kept]
         products = (basis[:, :, None] * basis[:, None, :]).reshape(len(basis), -1)
-        return cls(features, width, dim, samples, basis, right[kept], products)
+        return cls(features, width, dim, samples, right[kept], products)
 
     def inner(self, diagonal: Complexes, leverage: Complexes) -> tuple[Complexes, Complexes]:
         """A_b (points, L, rank, rank) and the inverse of Phi = f (1 + V)^{-1} f^T (points, 1, rank, rank)."""
-        rank = self.left.shape[1]
+        rank = len(self.right)
         weighted = (diagonal * self.features.neuron_weights)[:, None, :] * self.features.spreads
         along = self.width / self.dim * (weighted @ self.products).reshape(*weighted.shape[:2], rank, rank)
         mixed = (self.right / (1 + leverage)[:, None, :]) @ self.right.T
@@ -110,7 +109,7 @@ class _Model:
 
     def through(self, turned: Complexes) -> Complexes:
         """E_b[t_b D^T Q_b D] = E_b[t_b e^T (Phi^{-1} + A_b)^{-1} e] (points, T), from (Phi^{-1} + A_b)^{-1}."""
-        rank = self.left.shape[1]
+        rank = len(self.right)
         forms = turned.reshape(*turned.shape[:2], rank * rank) @ self.products.T
         return np.einsum("l,lt,zlt->zt", self.features.profile.weights, self.features.spreads, forms)
 

@@ -101,15 +101,9 @@ def slope_moments(activation: Activation, norm: float = 1.0, bias: float = 0.0) 
     """The moments of a neuron of that norm and bias, by quadrature cut at its kinks (of a jump, sigma' is 0)."""
     cuts = [0.0, -bias / norm, *((kink - bias) / norm for kink in activation.kinks)]
     z, weights = gauss_pieces(cuts, _NODES)
-    slope = activation.derivative(norm * z + bias)
-    return SlopeMoments(
-        float(weights @ activation.value(norm * z + bias)),
-        float(weights @ slope),
-        float(weights @ (slope * z)),
-        float(weights @ (slope * (z * z - 1))),
-        float(weights @ slope**2),
-        float(weights @ (slope * z) ** 2),
-    )
+    value, slope = activation.value(norm * z + bias), activation.derivative(norm * z + bias)
+    moments = np.array([value, slope, slope * z, slope * (z * z - 1), slope**2, (slope * z) ** 2]) @ weights
+    return SlopeMoments(*moments.tolist())
 
 
 @dataclass(frozen=True)

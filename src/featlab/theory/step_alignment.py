@@ -19,7 +19,7 @@ from scipy.stats import norm
 
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
-from featlab.gaussian.quadrature import gauss_pieces
+from featlab.gaussian.quadrature import nested_rule
 from featlab.learners.checks import positive_integer
 from featlab.targets import Target
 from featlab.targets import target as make_target
@@ -38,12 +38,13 @@ def step_alignment(target: Target | str, cosines: Floats, dim: int, samples: int
         cosines: m (p, r) of the neurons before the step.
         dim, samples: d and n.
     """
-    of = target if isinstance(target, Target) else make_target(target)
+    of = make_target(target)
     if of.rank > _MOST_DIRECTIONS or of.hidden:
         raise InvalidParameter("target", of.text, "a target of at most two directions without noise inside its link")
     positive_integer("dim", dim)
     positive_integer("samples", samples)
-    fields, weight = _grid(of.rank)
+    rule = nested_rule((), of.rank, _NODES, ())
+    fields, weight = rule.points, rule.weights
     labels = of.link(fields)
     if abs(weight @ labels) > _ZERO * np.sqrt(weight @ labels**2):
         raise InvalidParameter("target", of.text, f"a mean of zero: subtract {weight @ labels:.6g}")
@@ -61,11 +62,3 @@ def step_alignment(target: Target | str, cosines: Floats, dim: int, samples: int
     across = by_itself**2 + (dim - of.rank) * size.sum() / count
     found = np.sum((along[:, None] + fields @ spread.T) ** 2, axis=-1)  # (neuron, fluctuation)
     return np.asarray(found / (found + across[:, None]) @ weight)
-
-
-def _grid(rank: int) -> tuple[Floats, Floats]:
-    """Nodes (k, r) and weights of N(0, I_r)."""
-    nodes, weights = gauss_pieces((), _NODES)
-    fields = np.stack(np.meshgrid(*[nodes] * rank, indexing="ij"), axis=-1).reshape(-1, rank)
-    weight = np.prod(np.stack(np.meshgrid(*[weights] * rank, indexing="ij"), axis=-1).reshape(-1, rank), axis=1)
-    return fields, weight / weight.sum()

@@ -72,9 +72,7 @@ def tree_limits(tree: TreeTarget | str) -> TreeLimits:
     # h = size z: a kink of g at h lies at h/size in z.
     points, weights = gauss_pieces([*_CUTS, *(place / size for place in static_breaks(link.kinks, 0, 1))], _NODES)
     values = link.link(size * points[:, None])
-    return TreeLimits(
-        by_degree, float(weights @ values**2), float(weights @ values), float(weights @ (values * size * points))
-    )
+    return TreeLimits(by_degree, *(np.array([values**2, values, values * size * points]) @ weights).tolist())
 
 
 def quadratic_ridge(tree: TreeTarget | str, dim: int, samples: int) -> float:

@@ -45,18 +45,11 @@ _SMALLEST_SPREAD = 1e-9  # of u given h, over that of u: below it, rounding deci
 
 
 class Value(NamedTuple):
-    """C and its derivatives by q and c."""
+    """C or S, and its derivatives by q and c."""
 
     value: float
     by_variance: float
-    by_covariance: float
-
-
-class Square(NamedTuple):
-    """S and its derivative by q."""
-
-    value: float
-    by_variance: float
+    by_covariance: float = 0.0
 
 
 class Coefficients(NamedTuple):
@@ -87,18 +80,13 @@ class Averages:
             raise NoPrediction(f"{directions}; the flow of a neuron is solved for one: simulate it instead")
 
     @cached_property
-    def label_coefficients(self) -> Floats:
-        """E[y h_j(h)], j = 0..60; zero where it is zero but for rounding."""
+    def _label(self) -> tuple[Floats, float]:
+        """E[y h_j(h)], j = 0..60, exactly 0 where only rounding is left; the share of E[y | h]'s norm beyond them."""
         labels = self._labels()
+        energy = float(labels.weights @ labels.mean**2)
         found = hermite_normalised_all(_ORDER, labels.directions[:, 0]) @ (labels.weights * labels.mean)
-        found[np.abs(found) < _ZERO * np.sqrt(labels.weights @ labels.mean**2)] = 0.0
-        return found
-
-    @cached_property
-    def label_tail(self) -> float:
-        """The norm of E[y | h] beyond degree 60, as a share of its norm."""
-        labels = self._labels()
-        return _tail(self.label_coefficients, float(labels.weights @ labels.mean**2))
+        found[np.abs(found) < _ZERO * np.sqrt(energy)] = 0.0
+        return found, _tail(found, energy)
 
     @cached_property
     def label_square(self) -> float:
@@ -109,25 +97,25 @@ class Averages:
     def correlation(self, variance: float, covariance: float) -> Value:
         """C and its derivatives at q and c."""
         mine = _coefficients(self, variance)
-        left_out = (_ORDER + 1) * abs(covariance / np.sqrt(variance)) ** _ORDER * mine.tail * self.label_tail
+        left_out = (_ORDER + 1) * abs(covariance / np.sqrt(variance)) ** _ORDER * mine.tail * self._label[1]
         if left_out <= _LEFT_OUT:
             return self._series(variance, covariance, mine)
         return self._quadrature(variance, covariance)
 
-    def square(self, variance: float) -> Square:
+    def square(self, variance: float) -> Value:
         """S and its derivative at q: S' = E[sigma sigma' v] / sqrt(q)."""
         v, weights = self._line(variance)
         fields = np.sqrt(variance) * v + self.bias
         values = self.activation.value(fields)
         slope = weights @ (values * self.activation.derivative(fields) * v)
-        return Square(float(weights @ values**2), float(slope / np.sqrt(variance)))
+        return Value(float(weights @ values**2), float(slope / np.sqrt(variance)))
 
     def slope(self, correlation: float) -> float:
         """zeta(rho) = sum_j j alpha_j alpha*_j rho^{j-1} at unit variance: the speed of the normalised flow."""
         return self.correlation(1.0, correlation).by_covariance
 
     def _series(self, variance: float, covariance: float, mine: Coefficients) -> Value:
-        root, theirs = np.sqrt(variance), self.label_coefficients
+        root, theirs = np.sqrt(variance), self._label[0]
         rho, orders = covariance / root, np.arange(_ORDER + 1)
         powers = rho**orders
         lower = np.concatenate([[0.0], powers[:-1]]) * orders  # j rho^{j-1}

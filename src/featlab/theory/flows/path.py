@@ -106,11 +106,9 @@ class Landscape:
 
     def loss(self, point: Floats) -> float:
         """E[(y - f)^2] / 2, label noise included, or -E[y f]."""
-        variance, covariance = self.moments(point)
-        value = -self.second * self.averages.correlation(variance, covariance).value
-        if self.learner.loss == "correlation":
-            return value
-        return value + (self.averages.label_square + self.second**2 * self.averages.square(variance).value) / 2
+        if self.learner.loss == "squared":
+            return self.risk(point) / 2
+        return -self.second * self.averages.correlation(*self.moments(point)).value
 
     def risk(self, point: Floats) -> float:
         """E[(y - f)^2], label noise included."""
@@ -186,7 +184,8 @@ def walk(landscape: Landscape, weights: Floats, steps: int | None = None) -> Pat
 
     for number in range(1, most + 1):
         tangent = landscape.descent(points[-1])
-        direction = _unit(landscape.steered(points[-1], tangent)) * landscape.norm
+        direction = landscape.steered(points[-1], tangent)
+        direction = landscape.norm * direction / max(float(np.linalg.norm(direction)), np.finfo(float).tiny)
         slope = float(tangent @ direction)
         steepest = max(steepest, slope)
         if 0 < slope <= learner.tolerance * steepest:
@@ -212,8 +211,3 @@ def _search(
         promise = slope * arc
         arc *= float(np.clip(promise / (2 * (value - loss + promise)), *_SHRINK))
     return None
-
-
-def _unit(vector: Floats) -> Floats:
-    norm = np.linalg.norm(vector)
-    return vector / norm if norm > 0 else vector

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from featlab.gaussian.activations import activation
@@ -14,15 +12,6 @@ from featlab.targets.inputs import Isotropic, Spiked
 from featlab.theory.flows.averages import Averages
 from featlab.theory.flows.path import Landscape, Path, Spike, walk
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
-
-
-@dataclass(frozen=True)
-class Neurons:
-    """Where neurons are at the start: coordinates (p, known + 1) on the known axes and of the rest, and the cosines
-    (p, p) between the rests, which never change."""
-
-    weights: Floats
-    cosines: Floats
 
 
 def predict_flow(question: Question, start: Start) -> Prediction:
@@ -47,16 +36,17 @@ def predict_flow(question: Question, start: Start) -> Prediction:
         )
         for i in range(count)
     ]
-    neurons = _neurons(question, start, landscapes)
+    weights, cosines = _neurons(question, start, landscapes)
     last = int(question.steps[-1])
-    paths = [walk(scape, row, last) for scape, row in zip(landscapes, neurons.weights, strict=True)]
-    values = _values(question, landscapes, paths, neurons.cosines)
+    paths = [walk(scape, row, last) for scape, row in zip(landscapes, weights, strict=True)]
+    values = _values(question, landscapes, paths, cosines)
     outcome = _worst(paths, last, learner.steps)
     return Prediction(values, _words(question), outcome=outcome)
 
 
-def _neurons(question: Question, start: Start, landscapes: list[Landscape]) -> Neurons:
-    """The start in coordinates; rows are turned where the learner does so."""
+def _neurons(question: Question, start: Start, landscapes: list[Landscape]) -> tuple[Floats, Floats]:
+    """Where neurons are at the start: coordinates (p, known + 1) on the known axes and of the rest, turned where the
+    learner does so, and the cosines (p, p) between the rests, which never change."""
     learner, axis = question.learner, landscapes[0].spike.axis
     count, known = len(landscapes), axis.size
     overlap, gram = start.overlap[:count], start.gram[:count, :count]
@@ -64,8 +54,7 @@ def _neurons(question: Question, start: Start, landscapes: list[Landscape]) -> N
     weights[:, 0] = overlap[:, 0]
     if known == 2:
         weights[:, 1] = _across(question, start, count, axis)
-    inside = weights[:, :known] @ weights[:, :known].T
-    rests = gram - inside
+    rests = gram - weights[:, :known] @ weights[:, :known].T
     weights[:, -1] = np.sqrt(np.maximum(np.diag(rests), 0.0))
     lengths = np.where(weights[:, -1] > 0, weights[:, -1], 1.0)
     cosines = rests / np.outer(lengths, lengths)
@@ -73,7 +62,7 @@ def _neurons(question: Question, start: Start, landscapes: list[Landscape]) -> N
     if learner.positive_start:
         found = [scape.correlation(scape.point(row)) for scape, row in zip(landscapes, weights, strict=True)]
         weights = np.where(np.array(found) < 0, -1.0, 1.0)[:, None] * weights
-    return Neurons(weights, cosines)
+    return weights, cosines
 
 
 def _across(question: Question, start: Start, count: int, axis: Floats) -> Floats:

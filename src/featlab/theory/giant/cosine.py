@@ -16,16 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 
 from featlab.gaussian.activations import Activation
-from featlab.gaussian.hermite import Floats
-from featlab.gaussian.quadrature import gauss_pieces
+from featlab.gaussian.quadrature import nested_rule
 from featlab.learners.giant import GiantSteps
 from featlab.targets import Target
-from featlab.theory.giant.overlaps import Student, label_drift
+from featlab.theory.giant.overlaps import label_drift
+from featlab.theory.online.averages import Descent
 from featlab.theory.spikes import label_grid, slope_moments
 
 _NODES = {1: 16, 2: 7, 3: 4}
@@ -60,11 +59,13 @@ def one_step_cosines(
 ) -> list[SpanCosine]:
     """`one_step_cosine` at several numbers of samples, which share their drift: that is what takes the time."""
     rate = learner.steps_at(dim)[0]
-    starts, weights = _starts(target.rank)
+    # A rule for g ~ N(0, I_r), cut at 0, where the length of what is found has a corner.
+    rule = nested_rule((), target.rank, _NODES.get(target.rank, 3), (0.0,))
+    starts, weights = rule.points, rule.weights
     # A uniform row is g/|(g, rest)|, and |rest|^2 is d - r on average: no overlap exceeds one.
     overlap = starts / np.sqrt(dim - target.rank + np.sum(starts**2, axis=1, keepdims=True))
     rest = np.sqrt(1 - np.sum(overlap**2, axis=1))
-    student = Student(activation, np.ones(len(weights)), np.zeros(len(weights)), False)
+    student = Descent(activation, np.ones(len(weights)), np.zeros(len(weights)), "correlation")
     drive, pull = label_drift(target, student, overlap, np.eye(len(weights)))
     across = (np.diag(pull) - np.sum(drive * overlap, axis=1)) / rest
     grid = label_grid(target)
@@ -79,10 +80,3 @@ def one_step_cosines(
         mean, square = (float(np.mean(values, axis=0) @ weights) for values in (np.sqrt(ratios), ratios))
         found.append(SpanCosine(mean, float(np.sqrt(square))))
     return found
-
-
-def _starts(rank: int) -> tuple[Floats, Floats]:
-    """A rule for g ~ N(0, I_r); cut at 0, where the length of what is found has a corner."""
-    x, w = gauss_pieces((0.0,), _NODES.get(rank, 3))
-    points = np.array(list(product(x, repeat=rank)))
-    return points, np.prod(np.array(list(product(w, repeat=rank))), axis=1)

@@ -15,7 +15,10 @@ the part of it that comes from <w_i, v> at the start, kappa m'(kappa). The step 
 2 gamma a_i theta E[sigma' (z^2 - 1)] <w_i, v>, because sigma' (z^2 - 1) correlates with the labels through the start,
 and each neuron's own noise moves both: `fluctuations` has them all.
 
-The batch is common to all neurons, so that the rest is not isotropic: `giant.rows`.
+The batch is common to all neurons, so that the rest is not isotropic: beyond the common spike neuron i adds (gamma
+a_i/n) sum_j eps_j s_ij x_j with s_ij = sigma'(w_i x_j) - E[sigma']. Over neurons this is Gaussian with covariance
+proportional to B = (1/n) sum_j eps_j^2 x_j x_j^T / E[eps^2], the *same* for all of them: some directions get more than
+others unless n >> d. Its eigenvalues follow a compound free Poisson law (Marchenko, Pastur 1967).
 
 Needs E[sigma' z] = 0 (an odd activation): otherwise the step also turns W0 by (1/n) sum eps x x^T, which is not a
 spike.
@@ -31,12 +34,13 @@ import numpy as np
 from featlab.gaussian.activations import Activation
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import cut_edges, gauss_pieces, gaussian_panels
-from featlab.theory.giant.rows import EVEN, RowProfile
-from featlab.theory.spikes import GradientSpike, SlopeMoments, slope_moments
+from featlab.targets import Target
+from featlab.theory.spikes import GradientSpike, label_grid, slope_moments
 
 Function = Callable[[Floats], Floats]
 
 NODES = 48
+_LEVELS = 3
 _PIECE_NODES = 16
 _EDGES = np.linspace(-9.0, 9.0, 19)
 
@@ -54,6 +58,17 @@ class Neurons:
     second: Floats
     biases: Floats
     weights: Floats
+
+
+@dataclass(frozen=True)
+class RowProfile:
+    """The law of the eigenvalues of B, of mean one, as a rule: levels (L,) with weights (L,)."""
+
+    levels: Floats
+    weights: Floats
+
+
+EVEN = RowProfile(np.ones(1), np.ones(1))
 
 
 @dataclass(frozen=True)
@@ -110,29 +125,14 @@ def smoothed(function: Function, kinks: Sequence[float], shifts: Floats, scales:
     return np.array([np.sum(weights * moment, axis=-1) for moment in moments])
 
 
-def _activated(activation: Activation, shifts: Floats, scales: Floats) -> Floats:
-    return smoothed(activation.value, activation.kinks, shifts, scales)
-
-
 def untrained_features(activation: Activation, neurons: Neurons, norm: float, *, varying_norm: bool) -> Features:
     """The features of the start: no spike, so that one node (kappa = 0) is exact.
 
     Args:
         varying_norm: whether |w_i|^2 fluctuates by 2 norm^4/d (Gaussian rows) or not (rows on the sphere).
     """
-    mean, slope, bend, square = _activated(activation, neurons.biases, np.full(neurons.biases.shape, norm))
-    shaken = np.sqrt(2.0) * varying_norm * bend / 2
-    return Features(
-        nodes=np.zeros(1),
-        node_weights=np.ones(1),
-        neuron_weights=neurons.weights,
-        means=mean[:, None],
-        slopes=slope[:, None],
-        residuals=(square - mean**2 - slope**2)[:, None],
-        fluctuations=shaken[None, :, None],
-        profile=EVEN,
-        spreads=np.ones((1, mean.size)),
-    )
+    nothing = FirstStep(0.0, GradientSpike(0.0, 0.0, 0.0))
+    return _features(activation, neurons, norm, nothing, (np.zeros(1), np.ones(1)), 1.0, varying_norm)
 
 
 def trained_features(
@@ -149,24 +149,41 @@ def trained_features(
     Args:
         label_square: E[eps^2 | kappa] on the nodes of `spike_rule`; None, independent of kappa.
     """
-    nodes, node_weights = spike_rule()
+    nodes, weights = spike_rule()
+    squares = np.ones_like(nodes) if label_square is None else label_square
+    tilted = float(weights @ (squares * nodes**2) / (weights @ squares))
+    return _features(activation, neurons, norm, first, (nodes, weights), tilted, varying_norm)
+
+
+def _features(
+    activation: Activation,
+    neurons: Neurons,
+    norm: float,
+    first: FirstStep,
+    rule: tuple[Floats, Floats],
+    tilted: float,
+    varying_norm: bool,
+) -> Features:
+    """On a rule for kappa, with tilted = E[eps^2 kappa^2]/E[eps^2]."""
     moments = slope_moments(activation, norm, first.bias)
-    spikes = first.size * neurons.second * moments.slope * first.gradient.strength
-    added = (first.size * neurons.second) ** 2 * moments.spread * first.gradient.noise
+    moved = first.size * neurons.second
+    added = moved**2 * moments.spread * first.gradient.noise
     scales = np.sqrt(norm**2 + added)
-    shifts = spikes[:, None] * nodes + neurons.biases[:, None]
-    mean, slope, bend, square = _activated(activation, shifts, scales[:, None])
-    tilted = (
-        1.0 if label_square is None else float(node_weights @ (label_square * nodes**2) / (node_weights @ label_square))
-    )
-    along, across = nodes * slope / scales[:, None], bend / (2 * scales[:, None] ** 2)
-    modes = _fluctuations(neurons, norm, first, moments, added, tilted, varying_norm)
-    shaken = [shift[:, None] * along + growth[:, None] * across for shift, growth in modes]
+    spikes = moved * moments.slope * first.gradient.strength
+    shifts = spikes[:, None] * rule[0] + neurons.biases[:, None]
+    mean, slope, bend, square = smoothed(activation.value, activation.kinks, shifts, scales[:, None])
+    along, across = rule[0] * slope / scales[:, None], bend / (2 * scales[:, None] ** 2)
+    # Independent standard normal modes: what each adds to sqrt(d) u_i and to sqrt(d) r_i^2.
+    # 1. <w_i, v> at the start: norm to u_i, and 2 gamma a_i theta norm E[sigma' (z^2 - 1)] to r_i^2.
+    # 2. The neuron's own gradient along v: variance `added` E[eps^2 kappa^2]/E[eps^2] in u_i.
+    # 3. In r_i^2: the own gradient along w_i (He_1 of sigma' z is part of mode 1), its length, and the length of w_i.
+    along_own = moments.square_along - (moments.slope + moments.bend) ** 2
+    own = (2 * norm * moved) ** 2 * along_own * first.gradient.noise + 2 * added**2 + 2 * varying_norm * norm**4
+    start = norm * along + (2 * moved * first.gradient.strength * norm * moments.bend)[:, None] * across
+    modes = [start, np.sqrt(added * tilted)[:, None] * along, np.sqrt(own)[:, None] * across]
     residual = square - mean**2 - slope**2
     spreads = (norm**2 + added * first.profile.levels[:, None]) / scales**2
-    return Features(
-        nodes, node_weights, neurons.weights, mean, slope, residual, np.array(shaken), first.profile, spreads
-    )
+    return Features(*rule, neurons.weights, mean, slope, residual, np.array(modes), first.profile, spreads)
 
 
 def spike_rule() -> tuple[Floats, Floats]:
@@ -174,24 +191,44 @@ def spike_rule() -> tuple[Floats, Floats]:
     return gauss_pieces((), NODES)
 
 
-def _fluctuations(
-    neurons: Neurons,
-    norm: float,
-    first: FirstStep,
-    moments: SlopeMoments,
-    added: Floats,
-    tilted: float,
-    varying_norm: bool,
-) -> Sequence[tuple[Floats, Floats]]:
-    """Independent standard normal modes: what each adds to sqrt(d) u_i and to sqrt(d) r_i^2.
+def row_profile(target: Target, offset: float, sample_ratio: float) -> RowProfile:
+    """The law of B for residual labels eps = y - offset and n/d = psi1, as a Gauss rule of three levels.
 
-    1. <w_i, v> at the start: norm to u_i, and 2 gamma a_i theta norm E[sigma' (z^2 - 1)] to r_i^2.
-    2. The neuron's own gradient along v: variance `added` E[eps^2 kappa^2]/E[eps^2] in u_i.
-    3. In r_i^2: the own gradient along w_i (He_1 of sigma' z is part of mode 1), its length, and the length of w_i.
+    Statement: the free cumulants of B are E[eps^{2m}]/E[eps^2]^m psi1^{1-m}; the rule has its moments up to the fifth.
     """
-    moved = first.size * neurons.second
-    nothing = np.zeros_like(moved)
-    start = np.full_like(moved, norm), 2 * moved * first.gradient.strength * norm * moments.bend
-    along_own = moments.square_along - (moments.slope + moments.bend) ** 2
-    own = (2 * norm * moved) ** 2 * along_own * first.gradient.noise + 2 * added**2 + 2 * varying_norm * norm**4
-    return [start, (np.sqrt(added * tilted), nothing), (nothing, np.sqrt(own))]
+    squares = _even_moments(target, offset, 2 * _LEVELS - 1)
+    orders = np.arange(1, 2 * _LEVELS)
+    cumulants = squares[1:] / squares[1] ** orders * sample_ratio ** (1.0 - orders)
+    return _gauss_rule(moments_of_free_cumulants(cumulants))
+
+
+def moments_of_free_cumulants(cumulants: Floats) -> Floats:
+    """m_0 = 1, m_1, ..., from m_n = sum_s kappa_s [z^{n-s}] M(z)^s, M(z) = sum m_k z^k (Speicher 1994)."""
+    count = len(cumulants)
+    moments = np.zeros(count + 1)
+    moments[0] = 1.0
+    for order in range(1, count + 1):
+        power = np.ones(1)
+        for size in range(1, order + 1):
+            power = np.convolve(power, moments[:order])[:order]
+            moments[order] += cumulants[size - 1] * power[order - size]
+    return moments
+
+
+def _gauss_rule(moments: Floats) -> RowProfile:
+    """The Gauss rule with moments m_0..m_{2L-1}: its nodes are the eigenvalues of multiplication by x, truncated."""
+    size = len(moments) // 2
+    indices = np.add.outer(np.arange(size), np.arange(size))
+    scales = moments[1] ** -indices.astype(float)
+    hankel, shifted = moments[indices] * scales, moments[indices + 1] * scales
+    root = np.linalg.cholesky(hankel)
+    multiplication = np.linalg.solve(root, np.linalg.solve(root, shifted).T)
+    levels, vectors = np.linalg.eigh(0.5 * (multiplication + multiplication.T))
+    return RowProfile(levels, vectors[0] ** 2)
+
+
+def _even_moments(target: Target, offset: float, count: int) -> Floats:
+    """E[(y - offset)^{2m}] for m = 0..count, over the additive noise by a Gauss rule that is exact for them."""
+    grid, (z, shares) = label_grid(target), gauss_pieces((), count + 1)
+    residuals = grid.labels[:, None] - offset + np.sqrt(target.noise) * z
+    return np.array([grid.weights @ residuals ** (2 * m) @ shares for m in range(count + 1)])

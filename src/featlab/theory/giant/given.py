@@ -89,9 +89,7 @@ def given_ridge_risk(features: GivenFeatures, samples: int, ridge: float) -> Rid
     # tr[S G S' G]: how much of the error at one node is carried to another.
     coupling = np.einsum("kij,lji->kl", carried, carried, optimize=True)
     system = np.eye(len(plain)) - coupling * (features.weights / shrink**2) / samples
-    errors = np.linalg.solve(system, plain)
-    risk = float(features.weights @ errors) if converged else float("nan")
-    return RidgeRisk(risk, errors, features.means @ estimate, converged)
+    return RidgeRisk(float(features.weights @ np.linalg.solve(system, plain)) if converged else np.nan)
 
 
 def _resolvent(features: GivenFeatures, moments: Floats, samples: int, ridge: float) -> tuple[Floats, Floats, bool]:

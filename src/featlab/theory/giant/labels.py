@@ -29,11 +29,13 @@ class LabelsGivenSpike:
         mean: E[y | kappa].
         square: E[y^2 | kappa], label noise included.
         linear: E[y s | kappa] and E[y z | kappa], (K, r).
+        noise: the additive label noise, a part of `square`.
     """
 
     mean: Floats
     square: Floats
     linear: Floats
+    noise: float
 
 
 def conditional_labels(target: Target, direction: Floats, cosine: float, nodes: Floats) -> LabelsGivenSpike:
@@ -47,7 +49,7 @@ def conditional_labels(target: Target, direction: Floats, cosine: float, nodes: 
     others = complement(direction[:, None])
     tables = [_moments(target, direction, others, cosine, float(node)) for node in nodes]
     mean, square, linear = (np.array(column) for column in zip(*tables, strict=True))
-    return LabelsGivenSpike(mean, square + target.noise, linear)
+    return LabelsGivenSpike(mean, square + target.noise, linear, target.noise)
 
 
 def _moments(

@@ -18,13 +18,11 @@ E[f sigma' h] = E[f sigma' lambda] Q^{-1} M. Averages over all fields are taken 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.polynomial import chebyshev
 
 from featlab.errors import InvalidParameter
-from featlab.gaussian.activations import Activation, activation
+from featlab.gaussian.activations import activation
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.matrices import symmetric_root
 from featlab.gaussian.sobol import balanced_normals
@@ -32,6 +30,7 @@ from featlab.learners.giant import GiantSteps
 from featlab.outcome import Outcome
 from featlab.targets import Target
 from featlab.theory.giant.features import smoothed
+from featlab.theory.online.averages import DIVERGED_NORM, Averages, Descent, Path, Student
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
 from featlab.theory.spikes import label_grid
 
@@ -39,35 +38,6 @@ MOST_NEURONS = 512
 _LOG2_POINTS = 14
 _DEGREE = 64
 _MOST_DEGREE = 2048
-_DIVERGED = 1e6
-
-
-@dataclass(frozen=True, eq=False)
-class Student:
-    """What a step asks of the student: sigma, a (p,), b (p,), and whether its output f is subtracted from the label."""
-
-    activation: Activation
-    second: Floats
-    biases: Floats
-    subtracts: bool
-
-    def output(self, fields: Floats) -> Floats:
-        """f at fields (n, p)."""
-        return self.activation.value(fields + self.biases) @ self.second / self.second.size
-
-    def slopes(self, fields: Floats) -> Floats:
-        """a_i sigma'(lambda_i + b_i), (n, p)."""
-        return self.second * self.activation.derivative(fields + self.biases)
-
-
-@dataclass(frozen=True)
-class Averages:
-    """E[D h^T] (p, r), E[D lambda^T] (p, p), E[D D^T] (p, p) and E[(y - f)^2] at given M and Q."""
-
-    drive: Floats
-    pull: Floats
-    noise: Floats
-    risk: float
 
 
 def predict_giant(question: Question, start: Start) -> Prediction:
@@ -79,35 +49,33 @@ def predict_giant(question: Question, start: Start) -> Prediction:
         raise InvalidParameter("samples", None, "the number of samples in a batch")
     if width > MOST_NEURONS:
         raise NoPrediction(f"{width} neurons; giant steps are predicted for at most {MOST_NEURONS}")
-    student = Student(activation(question.student.activation), start.second, start.biases, learner.loss == "squared")
-    runs = [trajectory(question, student, start, key) for key in (1, 2)]
-    values = {name: 0.5 * (runs[0][name] + runs[1][name]) for name in runs[0]}
-    errors = {name: 0.5 * np.abs(runs[0][name] - runs[1][name]) for name in runs[0]}
-    diverged = not all(np.all(np.isfinite(value)) for value in values.values())
+    student = Descent(activation(question.student.activation), start.second, start.biases, learner.loss)
+    runs = [_trajectory(question, student, start, key) for key in (1, 2)]
+    middle = Path(*(0.5 * (one + other) for one, other in zip(*runs, strict=True)))
+    errors = middle.distance(runs[0])
+    diverged = not all(np.all(np.isfinite(value)) for value in middle)
     words = (
         "Mean and Gram matrix of the neurons after giant steps on fresh batches, as d -> infinity; fluctuations of "
         f"the overlaps, of order {learner.steps_at(question.dim)[-1] / question.samples**0.5:.2g}, are neglected."
     )
     remedy = "the norm of a neuron exceeds 1e6: take a smaller scale, or more samples" if diverged else ""
-    return Prediction(values, words, errors, Outcome.DIVERGED if diverged else Outcome.OK, remedy)
+    return Prediction(middle._asdict(), words, errors._asdict(), Outcome.DIVERGED if diverged else Outcome.OK, remedy)
 
 
-def trajectory(question: Question, student: Student, start: Start, key: int) -> dict[str, Floats]:
+def _trajectory(question: Question, student: Student, start: Start, key: int) -> Path:
     """Overlap, Gram matrix and risk at the asked steps, with the fields sampled under this key; NaN once diverged."""
     assert question.samples is not None
-    overlap, gram = start.overlap, start.gram
-    found: dict[str, list[Floats]] = {"overlap": [], "gram": [], "risk": []}
+    overlap, gram, found = start.overlap, start.gram, []
     rates = question.learner.steps_at(question.dim)
     for number in range(int(question.steps[-1]) + 1):
-        sound = bool(np.max(np.diag(gram)) < _DIVERGED**2)  # NaN is not sound either
+        sound = bool(np.max(np.diag(gram)) < DIVERGED_NORM**2)  # NaN is not sound either
         averages = step_averages(question.target, student, overlap, gram, key) if sound else None
         if number in question.steps:
-            found["overlap"].append(overlap if averages else np.full_like(overlap, np.nan))
-            found["gram"].append(gram if averages else np.full_like(gram, np.nan))
-            found["risk"].append(np.array(averages.risk if averages else np.nan))
+            here = (overlap, gram, np.array(averages.risk if averages else np.nan))
+            found.append(here if averages else [np.full_like(value, np.nan) for value in here])
         if averages and number < len(rates):
             overlap, gram = step(overlap, gram, averages, rates[number], question.samples, question.dim)
-    return {name: np.array(list_of) for name, list_of in found.items()}
+    return Path(*(np.array(column) for column in zip(*found, strict=True)))
 
 
 def step(
@@ -131,9 +99,9 @@ def step_averages(target: Target, student: Student, overlap: Floats, gram: Float
     free = rank + target.hidden
     fields = points[:, :rank] @ overlap.T + points[:, free:] @ symmetric_root(gram - overlap @ overlap.T)
     labels, output, slopes = target.link(points[:, :free]), student.output(fields), student.slopes(fields)
-    residual = labels - output if student.subtracts else labels
+    residual = labels - output if student.loss == "squared" else labels
     noise = (slopes.T * (residual**2 + target.noise)) @ slopes / len(points)
-    if student.subtracts:
+    if student.loss == "squared":
         own = (slopes.T * output) @ fields / len(points)
         drive = drive - own @ np.linalg.pinv(gram, hermitian=True) @ overlap
         pull = pull - own

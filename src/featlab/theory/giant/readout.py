@@ -6,12 +6,10 @@ One theory covers all sizes of the step: for gamma ~ 1/sqrt(p) it is the Gaussia
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from featlab.errors import InvalidParameter
-from featlab.gaussian.activations import Activation, activation
+from featlab.gaussian.activations import activation
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import gauss_pieces, legendre
 from featlab.learners.giant import GiantSteps
@@ -23,13 +21,13 @@ from featlab.theory.giant.features import (
     Features,
     FirstStep,
     Neurons,
+    row_profile,
     spike_rule,
     trained_features,
     untrained_features,
 )
 from featlab.theory.giant.labels import LabelsGivenSpike, conditional_labels
-from featlab.theory.giant.ridge import RidgeRisk, Sizes, ridge_risk
-from featlab.theory.giant.rows import row_profile
+from featlab.theory.giant.ridge import Sizes, ridge_risk
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
 from featlab.theory.spikes import GradientSpike, gradient_spike, label_moments, slope_moments
 
@@ -40,9 +38,7 @@ _NEGLECTED = 0.01
 
 def predict_readout(question: Question, start: Start) -> Prediction:
     """The risk of a `Readout` of `GiantSteps(1)` or of random features, with n, p and d in proportion."""
-    learner, student = _checked(question.learner), question.student
-    sizes = Sizes(int(learner.samples or 0), student.distinct, question.dim)
-    _check_regime(question, sizes)
+    sizes = _checked(question)
     answers = [_at_step(question, start, sizes, int(number)) for number in question.steps]
     risks, ridges = (np.array(column) for column in zip(*answers, strict=True))
     solved = bool(np.all(np.isfinite(risks)))
@@ -104,30 +100,24 @@ def neuron_law(student: TwoLayer, learner: Readout, second: Floats) -> Neurons:
     return Neurons(np.repeat(values, biases.size), np.tile(biases, values.size), np.outer(shares, bias_shares).ravel())
 
 
-def best_ridge(features: Features, labels: LabelsGivenSpike, sizes: Sizes) -> tuple[RidgeRisk, float]:
-    """The smallest risk on the grid that leave-one-out chooses from, and its ridge: its errors tend to the risks."""
-    ridges = [share * features.mean_square for share in LEAVE_ONE_OUT_GRID]
-    found = [ridge_risk(features, labels, sizes, ridge) for ridge in ridges]
-    if not all(one.converged for one in found):
-        return found[[one.converged for one in found].index(False)], np.nan
-    best = int(np.argmin([one.risk for one in found]))
-    return found[best], ridges[best]
-
-
 def _at_step(question: Question, start: Start, sizes: Sizes, number: int) -> tuple[float, float]:
+    """The risk after so many steps, and the ridge: the given one, or the best on the grid that leave-one-out chooses
+    from, since its errors tend to the risks (both NaN if one of these was not solved)."""
     learner, student = question.learner, question.student
     if number == 0:
         biases, shares = _bias_law(student, learner)
         neurons = Neurons(np.zeros(biases.size), biases, shares)
-        of: Activation = activation(student.activation)
+        of = activation(student.activation)
         features = untrained_features(of, neurons, student.norm, varying_norm=student.start == "gaussian")
         labels = conditional_labels(question.target, np.eye(question.target.rank)[0], 0.0, features.nodes)
     else:
         features, labels = giant_step_features(question, start, neuron_law(student, learner, start.second))
-    if isinstance(learner.ridge, str):
-        found, ridge = best_ridge(features, labels, sizes)
-        return found.risk, ridge
-    return ridge_risk(features, labels, sizes, learner.ridge).risk, float(learner.ridge)
+    if not isinstance(learner.ridge, str):
+        return ridge_risk(features, labels, sizes, learner.ridge).risk, float(learner.ridge)
+    ridges = [share * features.mean_square for share in LEAVE_ONE_OUT_GRID]
+    risks = [ridge_risk(features, labels, sizes, ridge).risk for ridge in ridges]
+    best = int(np.argmin(risks))  # a NaN, if there is one
+    return risks[best], ridges[best] if np.isfinite(risks[best]) else np.nan
 
 
 def _bias_law(student: TwoLayer, learner: Readout) -> tuple[Floats, Floats]:
@@ -142,28 +132,31 @@ def _bias_law(student: TwoLayer, learner: Readout) -> tuple[Floats, Floats]:
     return np.array([float(law)]), np.ones(1)
 
 
-def _checked(learner: Any) -> Readout:
+def _checked(question: Question) -> Sizes:
+    """The numbers of samples, neurons and inputs of a question that is answered here."""
+    learner, student = question.learner, question.student
     if not isinstance(learner, Readout):
         raise NoPrediction(f"got {learner!r}; this is the prediction of Readout and RandomFeatures")
-    if learner.data != "fresh":
-        raise NoPrediction("a readout fitted to the batch of the first layer: no theory here; take data='fresh'")
-    if learner.first is not None and not (
-        isinstance(learner.first, GiantSteps) and learner.first.steps == 1 and learner.first.leap == 1
-    ):
-        raise NoPrediction(f"a readout after {learner.first!r}; it is predicted after GiantSteps(1) with leap=1")
-    return learner
-
-
-def _check_regime(question: Question, sizes: Sizes) -> None:
-    student, trained = question.student, question.learner.first is not None
-    if student.start not in ("sphere", "gaussian"):
-        raise NoPrediction(f"a start {student.start!r}; readouts are predicted from start='sphere' or 'gaussian'")
-    if trained and student.paired:
-        raise NoPrediction("a paired student: its two halves move oppositely, which is not covered; take paired=False")
-    if trained and isinstance(student.biases, str):
-        raise NoPrediction("random biases while the first layer is trained; give them to the Readout (biases=...)")
-    if min(sizes.samples, sizes.width) > sizes.dim**1.5:
-        raise NoPrediction(
-            f"{sizes.samples} samples and {sizes.width} neurons at d = {sizes.dim}: beyond d^1.5 of both, parts of the "
-            "target of degree two are learned; `analyse(target).regimes` says what remains then"
-        )
+    first, sizes = learner.first, Sizes(int(learner.samples or 0), student.distinct, question.dim)
+    known = isinstance(first, GiantSteps) and first.steps == 1 and first.leap == 1
+    refusals = {
+        "a readout fitted to the batch of the first layer: no theory here; take data='fresh'": learner.data != "fresh",
+        f"a readout after {first!r}; it is predicted after GiantSteps(1) with leap=1": first is not None and not known,
+        f"a start {student.start!r}; readouts are predicted from start='sphere' or 'gaussian'": (
+            student.start not in ("sphere", "gaussian")
+        ),
+        "a paired student: its two halves move oppositely, which is not covered; take paired=False": (
+            first is not None and student.paired
+        ),
+        "random biases while the first layer is trained; give them to the Readout (biases=...)": (
+            first is not None and isinstance(student.biases, str)
+        ),
+        f"{sizes.samples} samples and {sizes.width} neurons at d = {sizes.dim}: beyond d^1.5 of both, parts of the "
+        "target of degree two are learned; `analyse(target).regimes` says what remains then": (
+            min(sizes.samples, sizes.width) > sizes.dim**1.5
+        ),
+    }
+    for refusal, applies in refusals.items():
+        if applies:
+            raise NoPrediction(refusal)
+    return sizes

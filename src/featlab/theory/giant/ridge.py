@@ -47,17 +47,14 @@ class Sizes:
 
 @dataclass(frozen=True)
 class RidgeRisk:
-    """E[(y - f)^2] of the fitted network, label noise included; NaN if the equations were not solved.
-
-    Attributes:
-        conditional: N(kappa) on the nodes of the features.
-        response: f(kappa) = E[prediction | kappa], what of the target has been learned as a function of kappa.
-    """
+    """E[(y - f)^2] of the fitted network, label noise included; NaN if the equations were not solved."""
 
     risk: float
-    conditional: Floats
-    response: Floats
-    converged: bool
+
+    @property
+    def converged(self) -> bool:
+        """Whether they were."""
+        return bool(np.isfinite(self.risk))
 
 
 @dataclass(frozen=True)
@@ -94,10 +91,9 @@ def ridge_risk(features: Features, labels: LabelsGivenSpike, sizes: Sizes, ridge
     else:
         resolvent = None
     if resolvent is None or not resolvent.converged:
-        return RidgeRisk(np.nan, np.full_like(shares, np.nan), np.full_like(shares, np.nan), False)
-    learned, error = _population_fit(features, labels, sizes, resolvent, weights)
-    conditional = np.asarray(np.linalg.solve(identity - response, error), dtype=np.float64)
-    return RidgeRisk(float(shares @ conditional), conditional, learned, True)
+        return RidgeRisk(np.nan)
+    error = _population_fit(features, labels, sizes, resolvent, weights)
+    return RidgeRisk(float(shares @ np.linalg.solve(identity - response, error)))
 
 
 def _resolvent(features: Features, sizes: Sizes, penalty: float, weights: Floats, start: Floats) -> _Resolvent:
@@ -151,8 +147,8 @@ def _double_traces(features: Features, sizes: Sizes, resolvent: _Resolvent) -> F
 
 def _population_fit(
     features: Features, labels: LabelsGivenSpike, sizes: Sizes, resolvent: _Resolvent, weights: Floats
-) -> tuple[Floats, Floats]:
-    """The weighted population fit: its response f(kappa), and its risk given kappa.
+) -> Floats:
+    """The risk of the weighted population fit given kappa.
 
     risk = E[y^2|k] - 2 f E[y|k] + f^2 - 2 <psi, E[y x_perp|k]> + alpha^T S alpha: f from the means, psi = alpha^T D W
     along the target's directions (taken to be typical ones of the profile), and alpha^T S_k alpha = -d/dc_k of the
@@ -174,4 +170,4 @@ def _population_fit(
     carried = carried + ratio * levels @ through
     energy = -resolvent.derivative.T @ (shares * carried) + levels @ np.sum(along**2, axis=2)
     missed = labels.square - 2 * learned * labels.mean + learned**2
-    return learned, missed - 2 * np.sum(reached * labels.linear, axis=1) + energy
+    return missed - 2 * np.sum(reached * labels.linear, axis=1) + energy

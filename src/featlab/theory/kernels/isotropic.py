@@ -19,10 +19,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
 
 from featlab.gaussian.hermite import Floats
 from featlab.learners.kernel_functions import Kernel
+from featlab.theory.ridge import spectrum_risk
 
 
 @dataclass(frozen=True)
@@ -63,28 +63,18 @@ def highest_degree(dim: int, samples: int) -> int:
     return math.floor(math.log(samples) / math.log(max(dim, 2))) + 2
 
 
+def multiplicities(dim: int, count: int) -> Floats:
+    """N_j = (d + j - 1 over j), the number of Hermite polynomials of degree j, for j = 0, ..., count - 1."""
+    return np.array([float(math.comb(dim + j - 1, j)) for j in range(count)])
+
+
 def isotropic_risk(kernel: Kernel, target: DegreeEnergies, *, dim: int, samples: int, ridge: float) -> KernelRisk:
     """The risk of `KernelRidge` with this kernel and ridge lambda, (K + n lambda)^{-1} y, at n = `samples`."""
     count = len(target.energies)
-    degrees = np.arange(count)
     series = kernel.series(count)
-    values = series * np.array([math.factorial(j) / float(dim) ** j for j in degrees])
-    multiplicities = np.array([float(math.comb(dim + j - 1, j)) for j in degrees])
-    diagonal = float(kernel.shape(np, np.ones(()))) - float(series.sum())
-    kappa = _effective_ridge(values, multiplicities, samples, ridge + diagonal / samples)
-    learned = values / (values + kappa)
-    left = float(np.sum((1 - learned) ** 2 * target.energies)) + target.rest
-    risk = left / (1 - float(np.sum(multiplicities * learned**2)) / samples)
+    values = series * np.array([math.factorial(j) / float(dim) ** j for j in range(count)])
+    beyond = max(0.0, float(kernel.shape(np, np.ones(()))) - float(series.sum()))
+    parts = (values, multiplicities(dim, count), target.energies, target.rest)
+    risk, learned = spectrum_risk(parts, samples, ridge, beyond=beyond)
     signal = float(target.energies.sum()) + target.rest - target.noise
     return KernelRisk(risk, float(np.sum(learned * target.energies)) / signal)
-
-
-def _effective_ridge(values: Floats, multiplicities: Floats, samples: int, ridge: float) -> float:
-    """kappa > 0 with ridge = kappa (1 - (1/n) sum_j N_j xi_j/(xi_j + kappa))."""
-
-    def excess(kappa: float) -> float:
-        return float(kappa * (1 - np.sum(multiplicities * values / (values + kappa)) / samples) - ridge)
-
-    # At the upper end, widened by rounding, kappa - (1/n) sum N_j xi_j kappa/(xi_j + kappa) is above the ridge.
-    highest = (ridge + float(np.sum(multiplicities * values)) / samples) * (1 + 1e-9)
-    return float(brentq(excess, ridge, highest, xtol=1e-300, rtol=1e-14))

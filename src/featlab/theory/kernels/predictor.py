@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -13,9 +14,9 @@ from featlab.learners.checks import positive_integer
 from featlab.learners.kernels import KERNEL_RIDGES, KernelRidge
 from featlab.outcome import Outcome
 from featlab.targets import Isotropic, Spiked, Target
-from featlab.theory.giant.labels import conditional_labels
+from featlab.theory.giant.labels import LabelsGivenSpike, conditional_labels
 from featlab.theory.kernels.isotropic import DegreeEnergies, KernelRisk, highest_degree, isotropic_risk
-from featlab.theory.kernels.spiked import SpikedLabels, spike_nodes, spiked_risk
+from featlab.theory.kernels.spiked import spike_nodes, spiked_risk
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
 
 _ISOTROPIC = (
@@ -39,20 +40,24 @@ def predict_kernel_ridge(question: Question, start: Start) -> Prediction:
     """The risk of a `KernelRidge`, and the share of the target that it captures; at its ridge, or at the one of
     `KERNEL_RIDGES` with the smallest risk, to which leave-one-out errors tend."""
     learner: KernelRidge = question.learner
+    target, inputs, dim = question.target, question.target.inputs, question.dim
     samples = positive_integer("samples", question.samples)
-    inputs = question.target.inputs
+    at: Callable[..., KernelRisk]
     if isinstance(inputs, Spiked):
-        at, words = _spiked(question.target, inputs, learner, question.dim, samples), _SPIKED
+        if samples > dim**1.5:
+            raise NoPrediction(
+                f"{samples} samples at d = {dim} under a spike: beyond d^1.5, parts of degree two across it are "
+                "learned; predictions under a spike are for n of order d"
+            )
+        at = partial(spiked_risk, learner.function, spiked_labels(target, inputs), strength=inputs.strength)
     elif isinstance(inputs, Isotropic):
-        at, words = _isotropic(question.target, learner, question.dim, samples), _ISOTROPIC
+        at = partial(isotropic_risk, learner.function, degree_energies(target, highest_degree(dim, samples)))
     else:
         raise NoPrediction(f"inputs {inputs!r}: kernels are predicted for isotropic inputs and for Spiked ones")
-    ridges = (
-        [float(learner.ridge)]
-        if not isinstance(learner.ridge, str)
-        else _grid(question.target, learner, question.dim, samples)
-    )
-    found = [at(ridge) for ridge in ridges]
+    words = _SPIKED if isinstance(inputs, Spiked) else _ISOTROPIC
+    chosen = isinstance(learner.ridge, str)
+    ridges = _grid(target, learner, dim, samples) if chosen else [float(learner.ridge)]
+    found = [at(dim=dim, samples=samples, ridge=ridge) for ridge in ridges]
     converged = all(one.converged for one in found)
     best = int(np.argmin([one.risk for one in found])) if converged else 0
     answer = {"risk": found[best].risk, "captured": found[best].captured, "ridge": ridges[best]}
@@ -73,7 +78,7 @@ def degree_energies(target: Target, degree: int) -> DegreeEnergies:
     return DegreeEnergies(energies.per_degree, energies.residual(degree) + target.noise, target.noise)
 
 
-def spiked_labels(target: Target, inputs: Spiked) -> SpikedLabels:
+def spiked_labels(target: Target, inputs: Spiked) -> LabelsGivenSpike:
     """The label given the coordinate z along the spike.
 
     E[h z] = C^{-1/2} W* S^{1/2} mu = m sqrt((1 + theta)/(1 + theta |m|^2)): the fields have that cosine with z along m.
@@ -82,25 +87,7 @@ def spiked_labels(target: Target, inputs: Spiked) -> SpikedLabels:
     size = float(np.linalg.norm(overlaps))
     direction = overlaps / size if size > 0 else np.eye(len(overlaps))[0]
     cosine = min(1.0, size * float(np.sqrt((1 + inputs.strength) / (1 + inputs.strength * size**2))))
-    found = conditional_labels(target, direction, cosine, spike_nodes()[0])
-    return SpikedLabels(found.mean, found.square, found.linear, target.noise)
-
-
-def _isotropic(target: Target, learner: KernelRidge, dim: int, samples: int) -> Callable[[float], KernelRisk]:
-    degrees = degree_energies(target, highest_degree(dim, samples))
-    return lambda ridge: isotropic_risk(learner.function, degrees, dim=dim, samples=samples, ridge=ridge)
-
-
-def _spiked(
-    target: Target, inputs: Spiked, learner: KernelRidge, dim: int, samples: int
-) -> Callable[[float], KernelRisk]:
-    if samples > dim**1.5:
-        raise NoPrediction(
-            f"{samples} samples at d = {dim} under a spike: beyond d^1.5, parts of degree two across it are learned; "
-            "predictions under a spike are for n of order d"
-        )
-    labels, strength = spiked_labels(target, inputs), inputs.strength
-    return lambda ridge: spiked_risk(learner.function, labels, strength=strength, dim=dim, samples=samples, ridge=ridge)
+    return conditional_labels(target, direction, cosine, spike_nodes()[0])
 
 
 def _grid(target: Target, learner: KernelRidge, dim: int, samples: int) -> list[float]:

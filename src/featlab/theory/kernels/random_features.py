@@ -4,30 +4,18 @@ The feature sigma(<w, x> + b) of a random unit w is sum_j over degrees: its part
 c_j = E[sigma(z + b) He_j(z)]^2 / j!, spread evenly over the N_j = (d + j - 1 over j) functions of x of that degree, so
 that the covariance of the features has the eigenvalues xi_j = c_j / N_j, N_j times each, to leading order in 1/d. What
 is of a degree with N_j >> n, p acts through its energy alone. The risk of ridge regression on p random features of a
-given spectrum is known without any assumption on how n, p and d grow (Defilippis, Loureiro, Misiakiewicz 2024,
-arXiv:2405.15699): with F1 = sum_j N_j xi_j/(xi_j + nu), F2 = sum_j N_j (xi_j/(xi_j + nu))^2 and nu > 0 from
-
-    (n - F1) (1 - F1/p) nu = n lambda,
-    V = (p/n) [(F1/p)^2 + (1 - F1/p)^2 F2/(p - F2)],    chi = sum_j N_j xi_j/(xi_j + nu)^2 / (p - F2),
-    risk = [sum_j E_j nu^2 (1 + chi xi_j)/(xi_j + nu)^2 + sigma^2] / (1 - V),
-
-E_j the energy of the target in degree j and sigma^2 what no degree up to the last explains. For p -> infinity it is
+given spectrum is `spectrum_risk` (Defilippis, Loureiro, Misiakiewicz 2024, arXiv:2405.15699). For p -> infinity it is
 `isotropic_risk`, the kernel's. As d grows at min(n, p) = d^k it tends to ||P_{>k} f||^2 (Mei et al. 2022).
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-
-import numpy as np
-from scipy.optimize import brentq
-
 from featlab.gaussian.activations import Activation
 from featlab.gaussian.hermite import Floats, hermite_normalised_all
 from featlab.gaussian.quadrature import gauss_pieces
-from featlab.learners.checks import positive_integer, positive_number
-from featlab.theory.kernels.isotropic import DegreeEnergies
+from featlab.learners.checks import positive_integer
+from featlab.theory.kernels.isotropic import DegreeEnergies, multiplicities
+from featlab.theory.ridge import spectrum_risk
 
 _NODES = 64
 
@@ -51,41 +39,8 @@ def random_features_risk(
     bias: float = 0.0,
 ) -> float:
     """E[(y - f)^2] of `RandomFeatures` on unit rows with one bias for all, label noise included; ridge is lambda."""
-    samples, width, ridge = (
-        positive_integer("samples", samples),
-        positive_integer("width", width),
-        positive_number("ridge", ridge),
-    )
+    samples, width = positive_integer("samples", samples), positive_integer("width", width)
     energies, beyond = feature_energies(activation, len(target.energies) - 1, bias)
-    counts = np.array([float(math.comb(dim + j - 1, j)) for j in range(len(energies))])
-    values = energies / counts
-
-    def freedom(nu: float) -> float:
-        return float(np.sum(counts * values / (values + nu)) + beyond / nu)
-
-    nu = _effective_ridge(freedom, float(energies.sum()) + beyond, samples, width, ridge)
-    kept = values / (values + nu)
-    first, second = freedom(nu), float(np.sum(counts * kept**2))
-    spare = width - second
-    spread = width / samples * ((first / width) ** 2 + (1 - first / width) ** 2 * second / spare)
-    chi = (float(np.sum(counts * kept / (values + nu))) + beyond / nu**2) / spare
-    left = float(np.sum(target.energies * (1 - kept) ** 2 * (1 + chi * values))) + target.rest
-    return left / (1 - spread)
-
-
-def _effective_ridge(freedom: Callable[[float], float], energy: float, samples: int, width: int, ridge: float) -> float:
-    """nu > 0 with (n - F1)(1 - F1/p) nu = n lambda and F1 < min(n, p), where the left side increases.
-
-    At the upper end F1 <= energy/nu makes it at least n nu - energy (1 + n/p) = n lambda.
-    """
-
-    def excess(nu: float) -> float:
-        return (samples - freedom(nu)) * (1 - freedom(nu) / width) * nu - samples * ridge
-
-    highest = (ridge + energy * (1 / samples + 1 / width)) * (1 + 1e-9)
-    lowest, full = 1e-15 * highest, min(samples, width)
-    if freedom(lowest) > full:
-        lowest = float(brentq(lambda nu: freedom(nu) - full, lowest, highest, xtol=1e-300, rtol=1e-14))
-        if excess(lowest) >= 0:  # the ridge is below rounding: this is the fit without one
-            return lowest
-    return float(brentq(excess, lowest, highest, xtol=1e-300, rtol=1e-14))
+    counts = multiplicities(dim, len(energies))
+    parts = (energies / counts, counts, target.energies, target.rest)
+    return spectrum_risk(parts, samples, ridge, width, beyond)[0]

@@ -25,14 +25,13 @@ from a QR factor of the graded columns, which keeps its digits where eigenvalues
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import REACH, gauss_pieces
 from featlab.learners.kernel_functions import Kernel
+from featlab.theory.giant.labels import LabelsGivenSpike
 from featlab.theory.kernels.isotropic import KernelRisk
 
 _NODES = 40  # on each side of 0
@@ -43,23 +42,6 @@ _RARE = 4.0
 _MOST_FEATURES = 400
 
 
-@dataclass(frozen=True)
-class SpikedLabels:
-    """What the spiked coordinate says of the label, on nodes (K,) of z.
-
-    Attributes:
-        mean: f0 = E[y | z].
-        square: E[y^2 | z], label noise included.
-        linear: f_k = E[y p_k | z] for the directions across that the target has, (K, r).
-        noise: the additive label noise, a part of `square`.
-    """
-
-    mean: Floats
-    square: Floats
-    linear: Floats
-    noise: float
-
-
 def spike_nodes() -> tuple[Floats, Floats]:
     """Nodes and weights for z ~ N(0, 1), cut at 0 and within nine standard deviations."""
     nodes, weights = gauss_pieces((0.0,), _NODES)
@@ -68,7 +50,7 @@ def spike_nodes() -> tuple[Floats, Floats]:
 
 
 def spiked_risk(
-    kernel: Kernel, labels: SpikedLabels, *, strength: float, dim: int, samples: int, ridge: float
+    kernel: Kernel, labels: LabelsGivenSpike, *, strength: float, dim: int, samples: int, ridge: float
 ) -> KernelRisk:
     """The risk of `KernelRidge` with this kernel and ridge lambda at theta = `strength`; labels on `spike_nodes`."""
     nodes, weights = spike_nodes()
@@ -83,7 +65,15 @@ def spiked_risk(
     found = _fixed_point(functions, slopes, ridges, samples * weights, dim)
     if found is None:
         return KernelRisk(np.nan, np.nan, converged=False)
-    risks, explained = _risk(*found, labels, weights, samples, dim)
+    function_part, slope_part, total = found
+    seen = samples * weights / total
+    fitted = function_part @ (seen * labels.mean)
+    fitted_linear = slope_part @ ((seen / dim)[:, None] * labels.linear)
+    rest = labels.square - labels.mean**2 - np.sum(labels.linear**2, axis=1)
+    missed = rest + (labels.mean - fitted) ** 2 + np.sum((labels.linear - fitted_linear) ** 2, axis=1)
+    spread = seen / total * (function_part**2 + (dim - 1) / dim**2 * slope_part**2)
+    risks = np.linalg.solve(np.eye(len(weights)) - spread, missed)  # N on the nodes
+    explained = float(weights @ (labels.mean * fitted + np.sum(labels.linear * fitted_linear, axis=1)))  # E[f* f]
     risk, signal = float(weights @ risks), float(weights @ labels.square) - labels.noise
     rare = float((weights * risks)[np.abs(nodes) > _RARE].sum()) / risk
     return KernelRisk(risk, explained / signal, rare)
@@ -148,23 +138,3 @@ def _left_over(features: Floats, weights: Floats) -> Floats:
     """H (J, K) with H^T H = Phi (I + Phi^T D Phi)^-1 Phi^T: the prior covariance less what weights D have told."""
     stacked = np.vstack([np.sqrt(weights)[:, None] * features, np.eye(features.shape[1])])
     return solve_triangular(np.linalg.qr(stacked, mode="r"), features.T, trans="T")
-
-
-def _risk(
-    function_part: Floats,
-    slope_part: Floats,
-    total: Floats,
-    labels: SpikedLabels,
-    weights: Floats,
-    samples: int,
-    dim: int,
-) -> tuple[Floats, float]:
-    """N on the nodes, and E[f* f]."""
-    seen = samples * weights / total
-    fitted = function_part @ (seen * labels.mean)
-    fitted_linear = slope_part @ ((seen / dim)[:, None] * labels.linear)
-    rest = labels.square - labels.mean**2 - np.sum(labels.linear**2, axis=1)
-    missed = rest + (labels.mean - fitted) ** 2 + np.sum((labels.linear - fitted_linear) ** 2, axis=1)
-    spread = seen / total * (function_part**2 + (dim - 1) / dim**2 * slope_part**2)
-    risks = np.linalg.solve(np.eye(len(weights)) - spread, missed)
-    return risks, float(weights @ (labels.mean * fitted + np.sum(labels.linear * fitted_linear, axis=1)))

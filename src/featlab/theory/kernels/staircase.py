@@ -41,7 +41,7 @@ def learned_degree(sample_exponent: float, spike_exponent: float = 0.0) -> float
 def kernel_floor(target: Target | str, kernel: Kernel, degree: int) -> float:
     """What is left of E[f^2] when all degrees up to `degree` that the kernel has are learned: ||P_{>degree} f||^2, if
     it has all of them. Additive label noise does not count."""
-    of = target if isinstance(target, Target) else make_target(target)
+    of = make_target(target)
     check_size(of)
     energies = hermite_energies(build_grids(of), degree)
     has = kernel.series(degree + 1) > 0

@@ -17,9 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
 
 from featlab.gaussian.activations import Activation
 from featlab.gaussian.hermite import Floats
+from featlab.theory.online.labels import Labels
 
 
 @dataclass(frozen=True)
@@ -39,26 +43,30 @@ class Averages:
     risk: float
 
 
+class Path(NamedTuple):
+    """Order parameters at the asked steps: M (steps, p, r), Q (steps, p, p), E[(y - f)^2] (steps,)."""
+
+    overlap: Floats
+    gram: Floats
+    risk: Floats
+
+    def distance(self, other: Path) -> Path:
+        """How far two paths are apart in every number."""
+        return Path(*(np.abs(one - two) for one, two in zip(self, other, strict=True)))
+
+
+DIVERGED_NORM = 1e6  # of a neuron, as a simulation counts it
+
 AveragesOf = Callable[[Floats, Floats], Averages]  # (M, Q) -> Averages
 
 
-@dataclass(frozen=True, eq=False)
-class Descent:
-    """What turns a sample's fields into D.
-
-    Attributes:
-        activation: sigma.
-        second: a (p,).
-        biases: b (p,).
-        loss: "squared" or "correlation".
-        reach: rho d, the inner step of extragradient; 0 for plain SGD.
-    """
+class Student:
+    """What steps ask of a student f = (1/p) sum_i a_i sigma(lambda_i + b_i): its output, its slopes, its residual."""
 
     activation: Activation
     second: Floats
     biases: Floats
     loss: str
-    reach: float = 0.0
 
     @property
     def width(self) -> int:
@@ -73,52 +81,52 @@ class Descent:
         """a_i sigma'(lambda_i + b_i), (n, p)."""
         return self.second * self.activation.derivative(fields + self.biases)
 
-    def residual(self, labels: Floats, output: Floats) -> Floats:
-        """r."""
-        return labels if self.loss == "correlation" else labels - output
-
-    def shifted(self, fields: Floats, labels: Floats) -> Floats:
-        """The fields after the inner step: lambda + rho d D(lambda)."""
-        residual = self.residual(labels, self.output(fields))
-        return fields + self.reach * residual[:, None] * self.slopes(fields)
+    def force(self, fields: Floats, labels: Floats) -> Floats:
+        """D (n, p): r a_i sigma'(lambda_i + b_i) with r = y - f (squared loss) or r = y (correlation loss)."""
+        residual = labels if self.loss == "correlation" else labels - self.output(fields)
+        return residual[:, None] * self.slopes(fields)
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
-    """Weighted points in place of random samples.
+class Descent(Student):
+    """What turns a sample's fields into D.
 
     Attributes:
-        directions: h (n, r).
-        fields: lambda (n, p).
-        mean: E[y | h] (n,); for extragradient, which is not linear in y, y itself.
-        square: E[y^2 | h] (n,), label noise included; for extragradient y^2.
-        weights: (n,), summing to one.
+        activation: sigma.
+        second, biases: a (p,), b (p,).
+        loss: "squared" or "correlation".
+        reach: rho d, the inner step of extragradient; 0 for plain SGD.
     """
 
-    directions: Floats
-    fields: Floats
-    mean: Floats
-    square: Floats
-    weights: Floats
+    activation: Activation
+    second: Floats
+    biases: Floats
+    loss: str
+    reach: float = 0.0
+
+    def shifted(self, fields: Floats, labels: Floats) -> Floats:
+        """The fields after the inner step: lambda + rho d D(lambda)."""
+        return fields + self.reach * self.force(fields, labels)
 
 
-def average(descent: Descent, samples: Samples) -> Averages:
-    """The averages over weighted points. D is linear in y, and D D^T in y and y^2: their means given h suffice."""
-    fields, mean, square, weights = samples.fields, samples.mean, samples.square, samples.weights
+def average(descent: Descent, labels: Labels, fields: Floats) -> Averages:
+    """The averages over weighted points with fields lambda (n, p). D is linear in y, and D D^T in y and y^2: their
+    means given h suffice; for extragradient, which is not linear in y, the labels are `raw`."""
     output = descent.output(fields)
-    risk = float(weights @ (square - 2 * mean * output + output**2))
+    missed = labels.square - 2 * labels.mean * output + output**2
+    risk = float(labels.weights @ missed)
+    shifted = fields
     if descent.reach != 0:
-        fields = descent.shifted(fields, mean)
-        output = descent.output(fields)
-    slopes = descent.slopes(fields)
-    if descent.loss == "correlation":
-        first, second = mean, square
-    else:
-        first, second = mean - output, square - 2 * mean * output + output**2
-    weighted = (weights * first)[:, None] * slopes
+        shifted = descent.shifted(fields, labels.mean)
+        output = descent.output(shifted)
+        missed = labels.square - 2 * labels.mean * output + output**2
+    slopes = descent.slopes(shifted)
+    plain = descent.loss == "correlation"
+    first, second = (labels.mean, labels.square) if plain else (labels.mean - output, missed)
+    weighted = (labels.weights * first)[:, None] * slopes
     return Averages(
-        drive=weighted.T @ samples.directions,
-        pull=weighted.T @ samples.fields,
-        noise=((weights * second)[:, None] * slopes).T @ slopes,
+        drive=weighted.T @ labels.directions,
+        pull=weighted.T @ fields,
+        noise=((labels.weights * second)[:, None] * slopes).T @ slopes,
         risk=risk,
     )

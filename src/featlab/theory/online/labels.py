@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from featlab.gaussian.hermite import Floats
+from featlab.gaussian.hermite import Floats, Integers
 from featlab.gaussian.quadrature import Rule, ZeroSet, moved_surfaces, nested_rule, static_breaks
 from featlab.targets import Target
 
@@ -21,6 +21,10 @@ class Labels:
     mean: Floats
     square: Floats
     weights: Floats
+
+    def taken(self, places: Integers, weights: Floats) -> Labels:
+        """The points at these places, (m,), with other weights (m,)."""
+        return Labels(self.directions[places], self.mean[places], self.square[places], weights)
 
 
 def label_axes(target: Target, raw: bool) -> int:

@@ -1,45 +1,143 @@
-"""One-pass SGD and extragradient as d -> infinity: the adapter from a question to the equations.
+"""One-pass SGD and extragradient as d -> infinity: closed equations for M = W W*^T and Q = W W^T.
 
-The step sizes are taken at the given dimension: c = gamma d and rho d are the numbers that the equations hold for,
-time is steps / d. For a law gamma = c d^-1 they do not depend on d. For gamma d -> 0 the noise of single samples fades
-and what is predicted tends to gradient flow in the time c t; for a gamma d that grows with d there is no limit, and the
-prediction is only good while gamma d is moderate.
+With a step gamma = c / d and time t = steps / d, one batch of b samples moves w_i by (gamma / b) sum D_i x, so that
+(D. Saad and S. A. Solla 1995; on the sphere G. Ben Arous, R. Gheissari, A. Jagannath 2021)
+
+    dM_ik/dt = c E[D_i h_k] - kappa_i M_ik
+    dQ_ij/dt = c (E[D_i lambda_j] + E[D_j lambda_i]) + (c^2 / b) E[D_i D_j] - (kappa_i + kappa_j) Q_ij.
+
+Unconstrained, kappa = 0. With a constraint kappa_i = (c E[D_i lambda_i] + (c^2 / 2b) E[D_i^2]) / Q_ii keeps Q_ii where
+it is: the first term makes the gradient tangent, the second is what normalising takes back of the growth by noise.
+Projected and spherical SGD have the same limit: they differ by <D x, w>^2, of order 1, where |D x|^2 is of order d. As
+c -> 0 at fixed c t this is gradient flow on the population loss.
+
+The step sizes are taken at the given dimension: c = gamma d and rho d are the numbers that the equations hold for. For
+a law gamma = c d^-1 they do not depend on d. For gamma d -> 0 the noise of single samples fades and what is predicted
+tends to that flow; for a gamma d that grows with d there is no limit, and the prediction is only good while gamma d is
+moderate.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+from scipy.integrate import solve_ivp
 
 from featlab.gaussian.activations import activation
 from featlab.gaussian.hermite import Floats
 from featlab.learners.online import Extragradient, OnlineSgd
 from featlab.learners.steps import step_at
+from featlab.outcome import Outcome
 from featlab.targets.inputs import Isotropic
-from featlab.theory.online.averages import AveragesOf, Descent
+from featlab.theory.online.averages import DIVERGED_NORM, Averages, AveragesOf, Descent, Path
 from featlab.theory.online.committee import erf_committee
-from featlab.theory.online.equations import Motion, Trajectory, integrate
 from featlab.theory.online.rules import Accuracy, averages
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
+
+_LOOSE = 1e-6  # up to this tolerance order 8 pays, beyond it order 5
+
+
+@dataclass(frozen=True)
+class Motion:
+    """How averages become a motion.
+
+    Attributes:
+        scale: c = gamma d.
+        batch: b.
+        constrained: whether rows keep their norm.
+    """
+
+    scale: float
+    batch: int = 1
+    constrained: bool = False
+
+    def velocity(self, overlap: Floats, gram: Floats, averages: Averages) -> tuple[Floats, Floats]:
+        """(dM/dt, dQ/dt)."""
+        c, diffusion = self.scale, self.scale**2 / self.batch
+        to_overlap = c * averages.drive
+        to_gram = c * (averages.pull + averages.pull.T) + diffusion * averages.noise
+        if self.constrained:
+            decay = 0.5 * np.diag(to_gram) / np.diag(gram)
+            to_overlap = to_overlap - decay[:, None] * overlap
+            to_gram = to_gram - (decay[:, None] + decay) * gram
+        return to_overlap, to_gram
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """M (times, p, r) and Q (times, p, p) at the asked times, NaN after a failure; outcome "ok", or what went wrong."""
+
+    overlap: Floats
+    gram: Floats
+    outcome: Outcome
+    remedy: str
+
+
+def integrate(
+    motion: Motion, averages_of: AveragesOf, overlap: Floats, gram: Floats, times: Floats, tolerance: float = 1e-8
+) -> Trajectory:
+    """The order parameters at ascending times (in units of d steps), from M and Q at time 0.
+
+    By an explicit Runge-Kutta method with this relative tolerance. A norm above 1e6 is a divergence.
+    """
+    shape, split = overlap.shape, overlap.size
+    width = shape[0]
+
+    def unpack(state: Floats) -> tuple[Floats, Floats]:
+        return state[:split].reshape(shape), state[split:].reshape(width, width)
+
+    def velocity(_: float, state: Floats) -> Floats:
+        current = unpack(state)
+        with np.errstate(over="ignore", invalid="ignore"):  # on the way to a divergence, which is told below
+            change = motion.velocity(*current, averages_of(*current))
+        return np.concatenate([change[0].ravel(), change[1].ravel()])
+
+    def room(_: float, state: Floats) -> float:
+        return DIVERGED_NORM**2 - float(np.max(np.diag(unpack(state)[1])))
+
+    room.terminal = True  # type: ignore[attr-defined]
+    begin = np.concatenate([overlap.ravel(), gram.ravel()])
+    if times[-1] == 0:
+        states, status = begin[:, None], 0
+    else:
+        method = "DOP853" if tolerance <= _LOOSE else "RK45"
+        span, limits = (0.0, float(times[-1])), {"rtol": tolerance, "atol": 0.01 * tolerance}
+        solution = solve_ivp(velocity, span, begin, method, times, events=room, **limits)
+        states, status = solution.y, solution.status
+    reached = states.shape[1]
+    full = np.full((len(times), begin.size), np.nan)
+    full[:reached] = states.T
+    steep = (
+        f"the equations became too steep after {reached} of the asked times, as they do before a divergence: "
+        "take a smaller step_size, or ask for earlier times"
+    )
+    large = "the norm of a neuron exceeds 1e6: take a smaller step_size, or constraint='spherical'"
+    endings = {0: (Outcome.OK, ""), 1: (Outcome.DIVERGED, large)}
+    ending = endings.get(status, (Outcome.NOT_INTEGRATED, steep))
+    return Trajectory(full[:, :split].reshape(-1, *shape), full[:, split:].reshape(-1, width, width), *ending)
 
 
 def predict_online(question: Question, start: Start) -> Prediction:
     """The overlaps, the Gram matrix and the risk of a student of `OnlineSgd` or `Extragradient`."""
     descent, motion = describe(question, start)
-    accuracy = accurate_averages(question, descent)
+    closed = erf_committee(question.target, descent)
+    exact = None if closed is None else Accuracy(closed, None, "closed form (erf committee)")
+    accuracy = exact or averages(question.target, descent)
     times = question.steps / question.dim
     begin, tolerance = (start.overlap, start.gram, times), accuracy.tolerance
     best = integrate(motion, accuracy.best, *begin, tolerance)
-    values = _values(best, accuracy.best)
+    path = _path(best, accuracy.best)
     errors: dict[str, Floats] = {}
     if accuracy.other is not None:
-        other = _values(integrate(motion, accuracy.other, *begin, tolerance), accuracy.other)
-        errors = {name: np.abs(values[name] - other[name]) for name in values}
+        other = integrate(motion, accuracy.other, *begin, tolerance)
+        errors = path.distance(_path(other, accuracy.other))._asdict()
     words = (
         f"Closed equations for the order parameters of {type(question.learner).__name__} as d -> infinity at fixed "
         f"steps / d and gamma d = {motion.scale:.6g}; fluctuations of order 1/sqrt(d) are neglected. "
         f"Gaussian averages: {accuracy.words}."
     )
-    return Prediction(values, words, errors, best.outcome, best.remedy)
+    return Prediction(path._asdict(), words, errors, best.outcome, best.remedy)
 
 
 def describe(question: Question, start: Start) -> tuple[Descent, Motion]:
@@ -57,17 +155,9 @@ def describe(question: Question, start: Start) -> tuple[Descent, Motion]:
     return descent, motion
 
 
-def accurate_averages(question: Question, descent: Descent) -> Accuracy:
-    """The closed form of an erf committee, or the best rule there is."""
-    closed = erf_committee(question.target, descent)
-    if closed is not None:
-        return Accuracy(closed, None, "closed form (erf committee)")
-    return averages(question.target, descent)
-
-
-def _values(trajectory: Trajectory, averages_of: AveragesOf) -> dict[str, Floats]:
+def _path(trajectory: Trajectory, averages_of: AveragesOf) -> Path:
     sound = np.all(np.isfinite(trajectory.gram), axis=(1, 2))
     risk = np.full(len(sound), np.nan)
     for index in np.flatnonzero(sound):
         risk[index] = averages_of(trajectory.overlap[index], trajectory.gram[index]).risk
-    return {"overlap": trajectory.overlap, "gram": trajectory.gram, "risk": risk}
+    return Path(trajectory.overlap, trajectory.gram, risk)

@@ -5,7 +5,7 @@ The points for h and the fields lambda = M h + L z are one of these.
     product  Gauss rules on every axis of z, the same for every h: exact for polynomials, spectrally accurate for smooth
              activations.
     cut      lines of z cut where a field meets a kink of the activation (one or two neurons).
-    pairs    for many neurons, averages over one and over two of them (`pairs`); E[D_i D_j] is sampled.
+    pairs    for many neurons, averages over one and over two of them (`cuts.PairRule`); E[D_i D_j] is sampled.
     sampled  a scrambled Sobol sequence in all variables, symmetrised and whitened, so that its odd moments vanish and
              its second moments are exact: only for many neurons that make inner steps with the squared loss.
 
@@ -16,22 +16,18 @@ versions whose difference states the error: fewer nodes, or another scrambling.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from itertools import product
-from typing import Any
 
 import numpy as np
 
 from featlab.gaussian.activations import Activation
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.matrices import symmetric_root
-from featlab.gaussian.quadrature import gauss_pieces
+from featlab.gaussian.quadrature import nested_rule
 from featlab.gaussian.sobol import balanced_normals
 from featlab.targets import Target
-from featlab.theory.online.averages import Averages, AveragesOf, Descent, Samples, average
-from featlab.theory.online.cuts import CutRule
+from featlab.theory.online.averages import Averages, AveragesOf, Descent, average
+from featlab.theory.online.cuts import CutRule, PairRule
 from featlab.theory.online.labels import Labels, label_axes, label_points, singular_breaks
-from featlab.theory.online.pairs import PairRule
 
 _POINTS = 2**18  # of one rule: some 20 ms an average
 _NUMBERS = 2**20  # points times neurons
@@ -42,11 +38,8 @@ _NOISE_SHARE = 4  # of the points go into E[D_i D_j], which need not be as accur
 _COARSER = 0.75
 _CUT_NEURONS = 2
 # One label axis and one neuron: enough pieces for eight digits. An inner step sharpens the label: He3(h) = 50 at h = 4.
-_FINE_LABEL, _FINE_INNER, _FINE_FIELD = (
-    (-3.0, -1.5, 0.0, 1.5, 3.0),
-    tuple(np.linspace(-6, 6, 25).tolist()),
-    (-2.0, 0.0, 2.0),
-)
+_FINE_LABEL, _FINE_FIELD = (-3.0, -1.5, 0.0, 1.5, 3.0), (-2.0, 0.0, 2.0)
+_FINE_INNER = tuple(np.linspace(-6, 6, 25).tolist())
 
 
 @dataclass(frozen=True)
@@ -72,7 +65,8 @@ def averages(target: Target, descent: Descent, points: int = _POINTS) -> Accurac
     points = min(points, _NUMBERS // descent.width)
     exact = _exact_nodes(target, descent, points)
     if exact is not None:
-        return Accuracy(_product(target, descent, exact, ()), None, "exact (polynomials)")
+        labels = label_points(target, exact[0], (), descent.reach != 0, False)
+        return Accuracy(_product(descent, labels, (), exact[1]), None, "exact (polynomials)")
     kinks = bool(descent.activation.kinks)
     if kinks and descent.width <= _CUT_NEURONS:
         cut = CutRule(target, descent, points)
@@ -96,7 +90,7 @@ def polynomial_degree(activation: Activation) -> int | None:
     return degree if degree < 24 and activation.residual(degree) < 1e-20 * activation.second_moment else None
 
 
-def field_degree(descent: Descent, degree: int, label_degree: int) -> int:
+def _field_degree(descent: Descent, degree: int, label_degree: int) -> int:
     """The degree of D for a polynomial activation, in an axis on which y has `label_degree` and the fields degree 1."""
     squared = descent.loss == "squared"
     residual = max(label_degree, degree) if squared else label_degree
@@ -110,41 +104,33 @@ def _exact_nodes(target: Target, descent: Descent, most: int) -> tuple[int, int]
     if degree is None or target.degree is None:
         return None
     top = max(target.degree, degree)
-    label, field = (1 + max(top, field_degree(descent, degree, y)) for y in (target.degree, 0))
+    label, field = (1 + max(top, _field_degree(descent, degree, y)) for y in (target.degree, 0))
     points = float(label) ** label_axes(target, descent.reach != 0) * float(field) ** descent.width
     return (label, field) if points <= most and max(label, field) <= 64 else None
 
 
 @dataclass(frozen=True, eq=False)
-class ProductRule:
-    """Every point of the label with every point of z."""
+class FixedRule:
+    """Points that are the same for every M and Q: those of the label, each with its own z (n, p)."""
 
     descent: Descent
     labels: Labels
-    points: Floats  # z (k, p)
-    weights: Floats
+    normals: Floats
 
     def __call__(self, overlap: Floats, gram: Floats) -> Averages:
-        root = symmetric_root(gram - overlap @ overlap.T)
-        along, across = self.labels.directions @ overlap.T, self.points @ root
-        fields = (along[:, None, :] + across).reshape(-1, self.descent.width)
-        count = len(self.weights)
-
-        def repeated(values: Floats) -> Floats:
-            return np.repeat(values, count, axis=0)
-
-        labels = self.labels
-        weights = np.outer(labels.weights, self.weights).ravel()
-        samples = Samples(repeated(labels.directions), fields, repeated(labels.mean), repeated(labels.square), weights)
-        return average(self.descent, samples)
+        across = self.normals @ symmetric_root(gram - overlap @ overlap.T)
+        return average(self.descent, self.labels, self.labels.directions @ overlap.T + across)
 
 
-def _product(target: Target, descent: Descent, nodes: tuple[int, int], breaks: tuple[float, ...]) -> ProductRule:
-    labels = label_points(target, nodes[0], breaks, descent.reach != 0, False)
-    return ProductRule(descent, labels, *_tensor(breaks, nodes[1], descent.width))
+def _product(descent: Descent, labels: Labels, breaks: tuple[float, ...], nodes: int) -> FixedRule:
+    """Every point of the label with every point of z: so many Gauss points on each piece of each axis."""
+    rule = nested_rule((), descent.width, nodes, breaks)
+    count = len(rule.weights)
+    place, other = np.divmod(np.arange(len(labels.weights) * count), count)
+    return FixedRule(descent, labels.taken(place, labels.weights[place] * rule.weights[other]), rule.points[other])
 
 
-def _smooth(target: Target, descent: Descent, per_axis: int, scale: float) -> ProductRule:
+def _smooth(target: Target, descent: Descent, per_axis: int, scale: float) -> FixedRule:
     """Half-range Gauss rules on every axis; a polynomial in z needs no break and few nodes."""
     raw, degree = descent.reach != 0, polynomial_degree(descent.activation)
     label_breaks: tuple[float, ...] = (0.0,)
@@ -155,11 +141,11 @@ def _smooth(target: Target, descent: Descent, per_axis: int, scale: float) -> Pr
         label_breaks += singular_breaks(target)
         label_nodes, field_nodes = int(16 * scale), int(24 * scale)
     if degree is not None:
-        exact = 1 + max(degree, field_degree(descent, degree, 0))
+        exact = 1 + max(degree, _field_degree(descent, degree, 0))
         if exact <= field_nodes * (len(field_breaks) + 1):
             field_breaks, field_nodes = (), exact
     labels = label_points(target, label_nodes, label_breaks, raw, False)
-    return ProductRule(descent, labels, *_tensor(field_breaks, field_nodes, descent.width))
+    return _product(descent, labels, field_breaks, field_nodes)
 
 
 def pair_rule(target: Target, descent: Descent, points: int, key: int, scale: float) -> PairRule:
@@ -174,21 +160,7 @@ def pair_rule(target: Target, descent: Descent, points: int, key: int, scale: fl
     return PairRule(descent, singles, _sampled(target, descent, points // _NOISE_SHARE, key), square, scale)
 
 
-@dataclass(frozen=True, eq=False)
-class SampledRule:
-    """Points of all variables at once, each with the same weight."""
-
-    descent: Descent
-    labels: Labels
-    normals: Floats  # z (n, p)
-
-    def __call__(self, overlap: Floats, gram: Floats) -> Averages:
-        labels, root = self.labels, symmetric_root(gram - overlap @ overlap.T)
-        fields = labels.directions @ overlap.T + self.normals @ root
-        return average(self.descent, Samples(labels.directions, fields, labels.mean, labels.square, labels.weights))
-
-
-def _sampled(target: Target, descent: Descent, points: int, key: int) -> SampledRule:
+def _sampled(target: Target, descent: Descent, points: int, key: int) -> FixedRule:
     raw = descent.reach != 0
     inside = target.rank + target.hidden
     axes = inside + (raw and target.noise > 0)
@@ -198,11 +170,4 @@ def _sampled(target: Target, descent: Descent, points: int, key: int) -> Sampled
         values = values + np.sqrt(target.noise) * normals[:, inside]
     square = values**2 if raw else values**2 + target.noise
     labels = Labels(normals[:, : target.rank], values, square, np.full(len(values), 1 / len(values)))
-    return SampledRule(descent, labels, normals[:, axes:])
-
-
-@lru_cache(maxsize=32)
-def _tensor(breaks: tuple[float, ...], nodes: int, axes: int) -> tuple[Floats, Floats]:
-    x, w = gauss_pieces(breaks, nodes)
-    points: Any = np.array(list(product(x, repeat=axes)))
-    return points, np.prod(np.array(list(product(w, repeat=axes))), axis=1)
+    return FixedRule(descent, labels, normals[:, axes:])

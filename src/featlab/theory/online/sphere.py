@@ -21,6 +21,7 @@ to which the squared loss adds - 2 sum_k A_k (a^3 sigma sigma'^2)_k m^k + a^4 E[
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -33,7 +34,7 @@ from featlab.gaussian.hermite import Floats, hermite_normalised_all
 from featlab.learners.checks import one_of, positive_number
 from featlab.learners.steps import LOSSES
 from featlab.targets import Target
-from featlab.theory.online.averages import Descent
+from featlab.theory.online.averages import AveragesOf, Descent
 from featlab.theory.online.labels import label_points, singular_breaks
 from featlab.theory.online.rules import averages
 
@@ -91,8 +92,12 @@ class SphericalNeuron:
     def by_quadrature(self, cosine: float) -> tuple[float, float]:
         """S(m) and C(m) as averages over the plane of (h, lambda)."""
         overlap, gram = np.array([[self.norm * cosine]]), np.array([[self.norm**2]])
-        found = averages(self.target, self.descent).best(overlap, gram)
+        found = self._averages(overlap, gram)
         return float(found.drive[0, 0] - cosine * found.pull[0, 0] / self.norm), float(found.noise[0, 0])
+
+    @cached_property
+    def _averages(self) -> AveragesOf:
+        return averages(self.target, self.descent).best
 
     def remainder(self, cosine: float) -> float:
         """A bound on what the series leave out: sqrt(k + 1) |m|^k (norms beyond order k), for the worst k."""

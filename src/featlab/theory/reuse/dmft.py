@@ -40,14 +40,14 @@ import numpy as np
 from featlab.gaussian.activations import Activation
 from featlab.gaussian.hermite import Floats
 from featlab.targets import Target
+from featlab.theory.online.averages import DIVERGED_NORM, Path, Student
 
 # A force whose part outside the earlier forces has less than this share of its variance brings no new direction.
 _NOTHING_NEW = 1e-12
-DIVERGED_NORM = 1e6
 
 
 @dataclass(frozen=True, eq=False)
-class Descent:
+class Descent(Student):
     """Full-batch gradient steps of a student f = (1/p) sum_i a_i sigma(<w_i, x> + b_i) on a target.
 
     Attributes:
@@ -66,15 +66,6 @@ class Descent:
     loss: str = "squared"
     constraint: str = "none"
     norm: float = 1.0
-
-    def output(self, fields: Floats) -> Floats:
-        """f of samples with these fields (N, p)."""
-        return self.activation.value(fields + self.biases) @ self.second / self.second.size
-
-    def force(self, fields: Floats, labels: Floats) -> Floats:
-        """D (N, p): r a_i sigma'(lambda_i + b_i) with r = y - f (squared loss) or r = y (correlation loss)."""
-        residual = labels if self.loss == "correlation" else labels - self.output(fields)
-        return residual[:, None] * (self.second * self.activation.derivative(fields + self.biases))
 
     def moved(self, weights: Floats, change: Floats) -> Floats:
         """Rows of weights after a change: projected on the sphere, along its tangent first if "spherical", or free."""
@@ -122,15 +113,6 @@ class Source(Protocol):
         field, coordinates times weights, meets a kink of the activation."""
 
 
-@dataclass(frozen=True, eq=False)
-class Path:
-    """Order parameters at the asked steps: M (steps, p, r), Q (steps, p, p), E[(y - f)^2] (steps,)."""
-
-    overlap: Floats
-    gram: Floats
-    risk: Floats
-
-
 def walk(descent: Descent, source: Source, overlap: Floats, gram: Floats, steps: Iterable[int], uses: int) -> Path:
     """The order parameters of T steps from M, Q, every batch being used `uses` times.
 
@@ -156,8 +138,7 @@ def walk(descent: Descent, source: Source, overlap: Floats, gram: Floats, steps:
                 nothing = (np.full_like(overlap, np.nan), np.full_like(gram, np.nan), np.nan)
                 found |= {later: nothing for later in asked if later > number}
                 break
-    values = [np.array([found[number][part] for number in asked]) for part in range(3)]
-    return Path(*values)
+    return Path(*(np.array([found[number][part] for number in asked]) for part in range(3)))
 
 
 def risk(descent: Descent, source: Source, overlap: Floats, gram: Floats) -> float:

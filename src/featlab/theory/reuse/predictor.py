@@ -6,22 +6,26 @@ two or three steps, fresh batches), by randomised Sobol points beyond; either wa
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
 from featlab.errors import InvalidParameter
 from featlab.gaussian.activations import activation
-from featlab.gaussian.hermite import Floats
+from featlab.gaussian.hermite import Floats, Integers
+from featlab.gaussian.quadrature import REACH, Rule, gauss_pieces, gaussian_lines, nested_rule
+from featlab.gaussian.sobol import sobol_normals
 from featlab.learners.reuse import ReusedBatch
 from featlab.learners.steps import step_at
 from featlab.outcome import Outcome
+from featlab.targets import Target
 from featlab.targets.inputs import Isotropic
+from featlab.theory.online.averages import Path
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
-from featlab.theory.reuse.dmft import Descent, Path, frame, walk
-from featlab.theory.reuse.points import Quadrature, SobolPoints
+from featlab.theory.reuse.dmft import Descent, Points, frame, walk
 
 _PANELS = (-2.5, -1.0, 0.0, 1.0, 2.5)
 # From fine to coarse: nodes on an axis of the link, of the label's noise, of a new axis; cuts of a new axis. Each is
@@ -38,6 +42,102 @@ _MOST_AXES = 600
 _GOOD_ENOUGH = 2e-4
 SAMPLES = 2**14
 REPEATS = 16
+_SMOOTH = 3  # a whole line without kinks gets the nodes of this many pieces
+_WIDTH = 2.0**0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Quadrature:
+    """Rules that grow axis by axis, each new axis cut where a field meets a kink of the activation.
+
+    Attributes:
+        kinks: (p, k): the values of each field at which the activation has a kink.
+        nodes: Gauss points on each piece of an axis of the link's fields, of the label's noise, of a new axis.
+        panels: where the line of a new axis is cut besides: after later steps, kinks are smoothed but still steep.
+    """
+
+    target: Target
+    kinks: Floats
+    nodes: tuple[int, int, int]
+    panels: tuple[float, ...]
+
+    @cached_property
+    def _link(self) -> tuple[Rule, Floats]:
+        rule = nested_rule(self.target.kinks, self.target.rank + self.target.hidden, self.nodes[0])
+        return rule, self.target.link(rule.points)
+
+    def begin(self, axes: int, noisy: bool) -> Points:
+        """The rule of the target's fields, cut at the link's kinks, times one for the noise of the label."""
+        rank, noise = self.target.rank, self.target.noise
+        rule, labels = self._link
+        fields, weights = rule.points[:, :rank], rule.weights
+        if noisy and noise > 0:
+            x, w = gauss_pieces((), self.nodes[1])
+            fields = np.repeat(fields, x.size, axis=0)
+            labels = (labels[:, None] + np.sqrt(noise) * x).ravel()
+            weights = np.outer(weights, w).ravel()
+        none = np.zeros((len(labels), 0))
+        return Points(fields, labels, weights, forces=none, spare=none)
+
+    def grow(self, points: Points, weights: Floats, axes: int) -> Points:
+        """Each of the last axes in turn, its line through every point cut where a field that ends there has a kink."""
+        known = weights.shape[1] - axes
+        for axis in range(known, known + axes):
+            ending = np.flatnonzero((weights[:, axis] != 0) & np.all(weights[:, axis + 1 :] == 0, axis=1))
+            offsets = points.coordinates @ weights[ending].T
+            cuts = (self.kinks[ending] - offsets[:, :, None]) / weights[ending, axis][:, None]
+            line, x, w = self._lines(cuts.reshape(len(offsets), -1))
+            coordinates = points.coordinates[line]
+            coordinates[:, axis] += x
+            points = Points(
+                coordinates, points.labels[line], points.weights[line] * w, points.forces[line], points.spare[line]
+            )
+        return points
+
+    def points(self, axes: int) -> float:
+        """How many points the rule will have when noise has been added along so many axes (at most)."""
+        begun = len(self.begin(axes, noisy=True).labels)
+        pieces = len(self.panels) + 1 + self.kinks.shape[1] if self.kinks.shape[1] else _SMOOTH
+        return float(begun) * float(pieces * self.nodes[2]) ** axes
+
+    def _lines(self, cuts: Floats) -> tuple[Integers, Floats, Floats]:
+        """Numbers of lines, positions and weights of a rule for N(0, 1) on each of the lines, cut at its own places."""
+        count = len(cuts)
+        if cuts.shape[1] == 0:
+            x, w = gauss_pieces((), _SMOOTH * self.nodes[2])
+            return np.repeat(np.arange(count), x.size), np.tile(x, count), np.tile(w, count)
+        return gaussian_lines((-REACH, *self.panels, REACH), cuts, self.nodes[2])
+
+
+class SobolPoints:
+    """Weighted scrambled Sobol points; every batch has its own scrambling.
+
+    The fields of the link are drawn from N(0, 2) and weighted back: forces grow with them as fast as the link does, and
+    the rare large ones carry the average (for He3 the error falls five-fold, for bounded links it hardly changes). The
+    weights are normalised to sum 1, so averages are right up to O(1/count), and errors are far below 1/sqrt(count) for
+    smooth functions (Owen 1997).
+    """
+
+    def __init__(self, target: Target, count: int, generator: np.random.Generator) -> None:
+        self.target, self.count, self.generator = target, count, generator
+
+    def begin(self, axes: int, noisy: bool) -> Points:
+        """Fields and label of `count` samples; the noises of the axes to come are drawn with them."""
+        rank, known = self.target.rank, self.target.rank + self.target.hidden
+        normals = sobol_normals(known + 1 + axes, self.count, self.generator)
+        fields = _WIDTH * normals[:, :known]
+        weights = np.exp(-0.5 * (1 - _WIDTH**-2) * np.sum(fields**2, axis=1))
+        labels = self.target.link(fields)
+        if noisy:
+            labels = labels + np.sqrt(self.target.noise) * normals[:, known]
+        no_forces = np.zeros((self.count, 0))
+        return Points(fields[:, :rank], labels, weights / weights.sum(), no_forces, spare=normals[:, known + 1 :])
+
+    def grow(self, points: Points, weights: Floats, axes: int) -> Points:
+        """The next `axes` of the noises drawn at the beginning."""
+        coordinates = points.coordinates.copy()
+        coordinates[:, coordinates.shape[1] - axes :] += points.spare[:, :axes]
+        return replace(points, coordinates=coordinates, spare=points.spare[:, axes:])
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,19 +154,19 @@ class Estimate:
         return float(np.max(self.errors.overlap))
 
 
-def by_quadrature(descent: Descent, overlap: Floats, gram: Floats, steps: Iterable[int], uses: int) -> Estimate | None:
+def by_quadrature(descent: Descent, overlap: Floats, gram: Floats, steps: Sequence[int], uses: int) -> Estimate | None:
     """The order parameters after `steps`, each batch used `uses` times, by quadrature; None where it is not affordable.
 
     The error is the difference between the rule and a coarser one.
     """
-    steps = sorted(set(steps))
     _, axes = frame(overlap, gram)
-    axes += (min(uses, max(steps[-1], 1)) - 1) * len(overlap)
-    rules = [_rule(descent, *resolution) for resolution in _RESOLUTIONS]
+    axes += (min(uses, max(1, *steps)) - 1) * len(overlap)
+    kinks = np.array(descent.activation.kinks)[None, :] - descent.biases[:, None]
+    rules = [Quadrature(descent.target, kinks, *resolution) for resolution in _RESOLUTIONS]
     for fine, coarse in pairwise(rules):
         if fine.points(axes) <= _MOST_POINTS:
             path, rough = (walk(descent, rule, overlap, gram, steps, uses) for rule in (fine, coarse))
-            return Estimate(path, _distance(path, rough), "by quadrature")
+            return Estimate(path, path.distance(rough), "by quadrature")
     return None
 
 
@@ -74,7 +174,7 @@ def by_sampling(
     descent: Descent,
     overlap: Floats,
     gram: Floats,
-    steps: Iterable[int],
+    steps: Sequence[int],
     uses: int,
     *,
     samples: int = SAMPLES,
@@ -82,20 +182,18 @@ def by_sampling(
 ) -> Estimate:
     """The same by `repeats` independent scramblings of `samples` Sobol points, the whole recursion run on each: their
     mean, and its standard error. The random numbers are always the same. `samples` must be a power of 2."""
-    steps = sorted(set(steps))
     paths = []
     for repeat in range(repeats):
         generator = np.random.default_rng([*b"reused batch", repeat])
         paths.append(walk(descent, SobolPoints(descent.target, samples, generator), overlap, gram, steps, uses))
-    parts = [np.array([getattr(path, name) for path in paths]) for name in ("overlap", "gram", "risk")]
+    parts = [np.array(part) for part in zip(*paths, strict=True)]
     mean = Path(*(part.mean(axis=0) for part in parts))
     error = Path(*(part.std(axis=0, ddof=1) / np.sqrt(repeats) for part in parts))
     return Estimate(mean, error, f"by {repeats} x {samples:,} Sobol points")
 
 
-def estimate(descent: Descent, overlap: Floats, gram: Floats, steps: Iterable[int], uses: int) -> Estimate:
+def estimate(descent: Descent, overlap: Floats, gram: Floats, steps: Sequence[int], uses: int) -> Estimate:
     """The order parameters by the more accurate of the two methods."""
-    steps = sorted(set(steps))
     exact = by_quadrature(descent, overlap, gram, steps, uses)
     if exact is not None and not exact.worst > _GOOD_ENOUGH:
         return exact
@@ -119,11 +217,10 @@ def predict_reuse(question: Question, start: Start) -> Prediction:
             f"recursion takes {_MOST_AXES} at most; ask for earlier times, fewer neurons, or a smaller steps_per_batch"
         )
     found = estimate(descent, start.overlap, start.gram, question.steps.tolist(), learner.uses)
-    parts = ("overlap", "gram", "risk")
     diverged = bool(np.any(np.isnan(found.path.risk)))
     return Prediction(
-        values={name: getattr(found.path, name) for name in parts},
-        errors={name: getattr(found.errors, name) for name in parts},
+        values=found.path._asdict(),
+        errors=found.errors._asdict(),
         words=(
             f"Dynamical mean field of full-batch steps at n/d = {descent.ratio:g}, {found.method}; it neglects the "
             "fluctuations of a finite d, of order 1/sqrt(d) in a single run."
@@ -153,12 +250,3 @@ def describe(question: Question, start: Start) -> Descent:
         constraint=learner.constraint,
         norm=question.student.norm,
     )
-
-
-def _rule(descent: Descent, nodes: tuple[int, int, int], panels: tuple[float, ...]) -> Quadrature:
-    kinks = np.array(descent.activation.kinks)[None, :] - descent.biases[:, None]
-    return Quadrature(descent.target, kinks, nodes, panels)
-
-
-def _distance(one: Path, other: Path) -> Path:
-    return Path(*(np.abs(getattr(one, name) - getattr(other, name)) for name in ("overlap", "gram", "risk")))

@@ -102,17 +102,18 @@ def neuron_gradient(target: Target, activation: Activation, neuron: Neuron) -> N
         NoPrediction: for several directions, noise inside the link, a link that is not a polynomial, other inputs.
         InvalidParameter: for overlaps that no unit vector w has.
     """
-    label, spike = _label_moments(target), _spike(target)
+    label, spike = _label_series(target), _spike(target)
     place = _geometry(spike, neuron)
-    slope = _slope_moments(activation, place.scale, neuron.bias, label.squares.shape[1])
-    powers = place.correlation ** np.arange(label.squares.shape[1])
+    slope = _slope_series(activation, place.scale, neuron.bias, label.squares.shape[1])
+    powers = float(place.rows[0] @ place.rows[1]) ** np.arange(label.squares.shape[1])
     first = float((label.derivative * slope.plain) @ powers)
     second = float((label.plain * slope.derivative) @ powers) / place.scale
     moments = (label.squares * powers) @ slope.squares.T
-    mean = first * place.target_image + second * place.weight_image
+    target_image, weight_image = place.rows @ place.root
+    mean = first * target_image + second * place.scale * weight_image
     return NeuronGradient(
-        signal=first * float(np.linalg.norm(place.target_image)),
-        feature=first * float(np.linalg.norm(place.root @ place.target_image)),
+        signal=first * float(np.linalg.norm(target_image)),
+        feature=first * float(np.linalg.norm(place.root @ target_image)),
         mean=mean,
         second=np.array([place.second_moment(axis, moments) for axis in np.eye(3)]),
         elsewhere=float(moments[0, 0]),
@@ -124,32 +125,23 @@ def neuron_gradient(target: Target, activation: Activation, neuron: Neuron) -> N
 
 @dataclass(frozen=True)
 class _Geometry:
-    """On the axes beta, rest of mu, rest of w: s, rho, S beta/sqrt(kappa), S w, S^{1/2}, mu, u and v."""
+    """On the axes beta, rest of mu, rest of w: mu, S^{1/2}, the rows u and v, and s."""
 
-    scale: float
-    correlation: float
-    target_image: Floats
-    weight_image: Floats
-    root: Floats
     spike: Floats
-    target_row: Floats
-    weight_row: Floats
+    root: Floats
+    rows: Floats
+    scale: float
 
     def second_moment(self, axis: Floats, moments: Floats) -> float:
         """E[<x, e>^2 sigma'^2 y^2] from moments[i, j] = E[h^i xi^j sigma'^2 y^2].
 
         <x, e> = alpha h + beta xi + (a part independent of both, of the variance that is left).
         """
-        row, rho = self.root @ axis, self.correlation
-        with_target, with_weight = float(row @ self.target_row), float(row @ self.weight_row)
-        if 1 - rho**2 < _PARALLEL:
-            alpha, beta = with_target, 0.0
-        else:
-            alpha = (with_target - rho * with_weight) / (1 - rho**2)
-            beta = (with_weight - rho * with_target) / (1 - rho**2)
-        left = float(row @ row) - alpha * with_target - beta * with_weight
-        inside = alpha**2 * moments[2, 0] + 2 * alpha * beta * moments[1, 1] + beta**2 * moments[0, 2]
-        return left * float(moments[0, 0]) + float(inside)
+        row = self.root @ axis
+        along = self.rows @ row
+        shares = np.linalg.pinv(self.rows @ self.rows.T, rcond=_PARALLEL, hermitian=True) @ along  # alpha, beta
+        inside = np.array([[moments[2, 0], moments[1, 1]], [moments[1, 1], moments[0, 2]]])
+        return float((row @ row - shares @ along) * moments[0, 0] + shares @ inside @ shares)
 
 
 def _geometry(spike: Spiked, neuron: Neuron) -> _Geometry:
@@ -161,62 +153,45 @@ def _geometry(spike: Spiked, neuron: Neuron) -> _Geometry:
     if rest < -_PARALLEL or (not across and abs(neuron.along_spike - overlap * neuron.along_target) > _PARALLEL):
         raise InvalidParameter("neuron", neuron, f"overlaps of a unit vector, where <mu, beta> = {overlap:g}")
     weight = np.array([neuron.along_target, second, sqrt(max(rest, 0.0))])
-    target = np.array([1.0, 0.0, 0.0])
     root = np.eye(3) + (sqrt(1 + strength) - 1) * np.outer(mu, mu)
-    spread = sqrt(1 + strength * overlap**2)
     scale = float(np.linalg.norm(root @ weight))
-    target_row, weight_row = root @ target / spread, root @ weight / scale
-    return _Geometry(
-        scale=scale,
-        correlation=float(target_row @ weight_row),
-        target_image=root @ target_row,
-        weight_image=root @ root @ weight,
-        root=root,
-        spike=mu,
-        target_row=target_row,
-        weight_row=weight_row,
-    )
+    return _Geometry(mu, root, np.array([root[0] / sqrt(1 + strength * overlap**2), root @ weight / scale]), scale)
 
 
 @dataclass(frozen=True)
-class _LabelMoments:
-    """E[f h_j] for f = g, g' (plain, derivative) and f = y^2 h^i, i = 0, 1, 2 (squares), h_j = He_j/sqrt(j!)."""
+class _Series:
+    """E[f h_j(t)], t ~ N(0, 1), of a function s of t (plain), of its derivative, and of t^i times another function,
+    i = 0, 1, 2 (squares), h_j = He_j/sqrt(j!)."""
 
     plain: Floats
     derivative: Floats
     squares: Floats
 
+    @classmethod
+    def of(cls, points: Floats, weights: Floats, values: Floats, squares: Floats, orders: int) -> _Series:
+        basis = hermite_normalised_all(orders, points) * weights
+        plain = basis @ values
+        products = np.stack([basis[:-1] @ (squares * points**power) for power in range(3)])
+        return cls(plain[:-1], plain[1:] * np.sqrt(np.arange(1, orders + 1)), products)
+
 
 @lru_cache(maxsize=64)
-def _label_moments(target: Target) -> _LabelMoments:
+def _label_series(target: Target) -> _Series:
+    """Of g, and of y^2."""
     if target.rank != 1 or target.hidden or target.degree is None:
         raise NoPrediction(f"{target.text}: the gradient under a spike is known for polynomials of one direction, h1")
     orders = 2 * target.degree + 3  # y^2 h^2 has the degree 2 p + 2, and the rule is exact for twice as much
     points, weights = gauss_pieces((), orders + 1)
-    basis = hermite_normalised_all(orders, points) * weights
     values = target.link(points[:, None])
-    plain = basis @ values
-    squares = np.stack([basis[:-1] @ ((values**2 + target.noise) * points**power) for power in range(3)])
-    return _LabelMoments(plain[:-1], plain[1:] * np.sqrt(np.arange(1, orders + 1)), squares)
-
-
-@dataclass(frozen=True)
-class _SlopeMoments:
-    """E[f h_j] of f = sigma'(s xi + b), its derivative in xi, and sigma'^2 xi^i, i = 0, 1, 2."""
-
-    plain: Floats
-    derivative: Floats
-    squares: Floats
+    return _Series.of(points, weights, values, values**2 + target.noise, orders)
 
 
 @lru_cache(maxsize=4096)
-def _slope_moments(activation: Activation, scale: float, bias: float, orders: int) -> _SlopeMoments:
+def _slope_series(activation: Activation, scale: float, bias: float, orders: int) -> _Series:
+    """Of sigma'(s xi + b), and of its square."""
     points, weights = line_rule([(kink - bias) / scale for kink in activation.kinks], _WIDTH / max(scale, 1.0), _REACH)
     slope = activation.derivative(scale * points + bias)
-    basis = hermite_normalised_all(orders, points) * weights
-    plain = basis @ slope
-    squares = np.stack([basis[:-1] @ (slope**2 * points**power) for power in range(3)])
-    return _SlopeMoments(plain[:-1], plain[1:] * np.sqrt(np.arange(1, orders + 1)), squares)
+    return _Series.of(points, weights, slope, slope**2, orders)
 
 
 def _spike(target: Target) -> Spiked:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from itertools import product
 from math import sqrt
 
 import numpy as np
@@ -26,6 +27,9 @@ from featlab.errors import InvalidParameter
 from featlab.gaussian.activations import activation
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import legendre
+from featlab.learners.fields import LEAVE_ONE_OUT
+from featlab.learners.giant import GiantSteps
+from featlab.learners.readout import Readout
 from featlab.learners.students import TwoLayer
 from featlab.targets import Spiked, SpikeLaw, Target
 from featlab.targets import target as make_target
@@ -36,6 +40,8 @@ _ON_SPHERE, _ACROSS, _UNIFORM = 20, 8, 16
 # Gaussian biases: a trapezoidal rule on [-6, 6] standard deviations with steps that resolve the gradient, whose square
 # falls off like exp(-b^2). Its error is below 1e-7, where Gauss-Hermite's grows with the scale of the biases.
 _BIAS_REACH, _BIAS_STEP = 6.0, 0.6
+# The width of the features after one step in units of the start's: what is left of the start is a thousandth.
+_LARGE = 1000.0
 
 
 @dataclass(frozen=True)
@@ -84,7 +90,7 @@ def gradient_sizes(target: Target | str, *, dim: int, samples: int, student: Two
     for name, value, least in (("dim", dim, 4), ("samples", samples, 1)):
         if value < least:
             raise InvalidParameter(name, value, f"at least {least}")
-    of = (target if isinstance(target, Target) else make_target(target)).at(dim)
+    of = make_target(target).at(dim)
     squares = np.zeros(6)
     for weight, found in _typical(of, network, dim):
         means = (float(np.linalg.norm(found.mean)), found.signal)
@@ -100,7 +106,7 @@ def aligning_exponent(
 
     As d grows it tends to 1 - 1/k (aligned). 0 if it is above 1 already at g2 = 0; None if it is below 1 at g2 = 1.
     """
-    of = target if isinstance(target, Target) else make_target(target)
+    of = make_target(target)
 
     @cache
     def log_ratio(exponent: float) -> float:
@@ -115,25 +121,46 @@ def aligning_exponent(
     return float(scipy.optimize.brentq(log_ratio, 0.0, 1.0, xtol=1e-5))
 
 
+def one_step_readout(
+    target: Target | str,
+    *,
+    dim: int,
+    samples: int,
+    student: TwoLayer | None = None,
+    ridge: float | str = LEAVE_ONE_OUT,
+    test_samples: int = Readout.test_samples,
+) -> Readout:
+    """One gradient step and a fitted second layer, as the theorem on spiked inputs has it, for `simulate`.
+
+    The step is so large that the start is forgotten; then comes ridge regression on as many fresh samples.
+    With G_i the gradient of neuron i the features are relu(<x, G_i>/s + b_i), where s is their root mean square width
+    (`gradient_sizes(...).spread`) and b_i ~ N(0, 1) are new: biases as wide as the features, which let the second layer
+    approximate any link (Ba et al. 2023, "univariate approximation"). No number is left to be tuned.
+
+    Args:
+        target, dim, samples, student: as in `gradient_sizes`; the student must be a relu network, which knows no scale.
+        ridge, test_samples: as in `Readout`.
+    """
+    network = student or TwoLayer(biases="gaussian")
+    if activation(network.activation).name != "relu":
+        raise InvalidParameter("student", network, "relu neurons, whose features may have any scale")
+    spread = gradient_sizes(target, dim=dim, samples=samples, student=network).spread
+    step = GiantSteps(1, scale=_LARGE / spread, loss="correlation")
+    return Readout(step, samples, ridge, biases="gaussian", bias_scale=_LARGE, test_samples=test_samples)
+
+
 def _typical(target: Target, student: TwoLayer, dim: int) -> Iterator[tuple[float, NeuronGradient]]:
-    """Neurons of a random start with their probabilities, and the law of their gradients."""
-    sigma = activation(student.activation)
-    for along_target, along_spike, weight in _overlaps(target, dim):
-        for bias, probability in zip(*_bias_rule(student), strict=True):
-            neuron = Neuron(along_target, along_spike, float(bias))
-            yield weight * float(probability), neuron_gradient(target, sigma, neuron)
+    """Neurons of a random start with their probabilities, and the law of their gradients.
 
-
-def _overlaps(target: Target, dim: int) -> Iterator[tuple[float, float, float]]:
-    """<w, beta>, <w, mu> and their weights: w on the sphere, then its rest on a sphere of one dimension less."""
+    <w, beta> comes from w on the sphere, <w, mu> from its rest on a sphere of one dimension less.
+    """
     overlap = target.inputs.overlaps[0] if isinstance(target.inputs, Spiked) else 1.0
-    across = sqrt(max(1 - overlap**2, 0.0))
-    points, weights = sphere_rule(dim, _ON_SPHERE)
-    others, shares = sphere_rule(dim - 1, _ACROSS) if across else (np.zeros(1), np.ones(1))
-    for t, weight in zip(points, weights, strict=True):
-        for v, share in zip(others, shares, strict=True):
-            rest = sqrt(1 - t**2) * v
-            yield float(t), float(overlap * t + across * rest), float(weight * share)
+    across, sigma = sqrt(max(1 - overlap**2, 0.0)), activation(student.activation)
+    others = sphere_rule(dim - 1, _ACROSS) if across else (np.zeros(1), np.ones(1))
+    rules = (sphere_rule(dim, _ON_SPHERE), others, _bias_rule(student))
+    for (t, weight), (v, share), (bias, probability) in product(*(zip(*rule, strict=True) for rule in rules)):
+        neuron = Neuron(float(t), float(overlap * t + across * sqrt(1 - t**2) * v), float(bias))
+        yield float(weight * share * probability), neuron_gradient(target, sigma, neuron)
 
 
 def _bias_rule(student: TwoLayer) -> tuple[Floats, Floats]:

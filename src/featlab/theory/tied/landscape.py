@@ -48,15 +48,13 @@ class CriticalPoint:
 def critical_points(loss: PopulationLoss) -> tuple[CriticalPoint, ...]:
     """All critical points with |m| = 0, |m| = 1 or 0.02 < |m| < 1, in the order of their cosines."""
     found = [-1.0, 1.0]
-    scale = loss.label_square
-    if abs(loss.projected(0.0, 1)) <= _ZERO * scale:
+    if abs(loss.projected(0.0, 1)) <= _ZERO * loss.label_square:
         found.append(0.0)
     grid = np.linspace(LEAST_COSINE, 1.0, _SCAN)
     for side in (-1.0, 1.0):
         slopes = np.array([loss.projected(side * m, 1) for m in grid])
         for index in np.flatnonzero(slopes[:-1] * slopes[1:] < 0):
-            ends = sorted((side * grid[index], side * grid[index + 1]))
-            found.append(float(brentq(lambda m: loss.projected(m, 1), *ends)))
+            found.append(float(brentq(loss.projected, *sorted(side * grid[index : index + 2]), args=(1,))))
     return tuple(_classified(loss, cosine) for cosine in sorted(found))
 
 

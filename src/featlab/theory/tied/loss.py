@@ -47,9 +47,7 @@ class PopulationLoss:
     def correlations(self, cosine: float, order: int = 0) -> Floats:
         """a(m) = E[y phi_i(u)], (N,), or its derivative of this order in m."""
         degrees = np.arange(order, self.series.shape[1])
-        factors = np.ones(len(degrees))
-        for lowered in range(order):
-            factors = factors * (degrees - lowered)
+        factors = np.prod([degrees - lowered for lowered in range(order)], axis=0)
         return self.series[:, order:] @ (factors * float(cosine) ** (degrees - order))
 
     def value(self, second: Floats, cosine: float) -> float:
@@ -90,7 +88,7 @@ def population_loss(
     target: Target | str | LinkSeries, neurons: Neurons, penalty: float, orders: int = ORDERS
 ) -> PopulationLoss:
     """The loss of these neurons on a target of one direction (or its series, when there are many networks)."""
-    link = target if isinstance(target, LinkSeries) else link_series(_target(target), orders)
+    link = target if isinstance(target, LinkSeries) else link_series(make_target(target), orders)
     series = link.coefficients * neurons.coefficients(len(link.coefficients) - 1)
     return PopulationLoss(link.square + link.noise, neurons.gram(), series, positive_number("penalty", penalty))
 
@@ -101,11 +99,7 @@ def ideal_projected_loss(target: Target | str, cosine: float, orders: int = ORDE
     Relus with all biases span all functions of one field, so that the best network is E[y | u] and what remains is its
     mean squared error. For a link of unit variance without mean that is 1 + sigma^2 - sum_{j >= s} alpha_j^2 m^(2j).
     """
-    link = link_series(_target(target), orders)
+    link = link_series(make_target(target), orders)
     powers = float(cosine) ** (2 * np.arange(len(link.coefficients)))
     beyond = link.square * link.missing * float(cosine) ** (2 * len(link.coefficients))
     return float(link.square + link.noise - link.coefficients**2 @ powers - beyond)
-
-
-def _target(target: Target | str) -> Target:
-    return target if isinstance(target, Target) else make_target(target)

@@ -46,7 +46,7 @@ def direction_error(
     """
     if pole not in (1, -1):
         raise InvalidParameter("pole", pole, "1 or -1")
-    of = target if isinstance(target, Target) else make_target(target)
+    of = make_target(target)
     loss = population_loss(of, neurons, penalty)
     second = loss.best_second(pole) if second is None else second
     curvature = -pole * loss.gradient(second, pole)[1]
