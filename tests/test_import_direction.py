@@ -17,7 +17,7 @@ LEVELS = (
     {"experiments"},
     {"analysis"},
     {"theory", "simulation"},
-    {"comparison", "testing"},
+    {"comparison", "testing", "extending"},
     {"figures"},
     {"study"},
     {"runners"},

@@ -15,7 +15,7 @@ import featlab
 
 ROOT = Path(__file__).parents[1]
 HEAVY = ("numpy", "scipy", "sympy", "jax", "matplotlib", "xarray")
-PACKAGES = ("gaussian", "study", "testing")  # public packages; every other public name is what it names
+PACKAGES = ("extending", "gaussian", "study", "testing")  # public packages; every other public name is what it names
 
 
 def _said(program: str) -> str:

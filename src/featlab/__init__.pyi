@@ -1,3 +1,4 @@
+from . import extending as extending
 from . import gaussian as gaussian
 from . import study as study
 from . import testing as testing

@@ -95,7 +95,10 @@ def test_a_random_start_is_predicted_seed_by_seed(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--learner", "reused-batch", "--dim", "10", "--step-size", "1"], "--steps: reused-batch needs it"),
+        (
+            ["--learner", "reused-batch", "--dim", "10", "--step-size", "1"],
+            "--steps: expected a value: reused-batch needs one",
+        ),
         (["--stepsize", "1"], "no such option: --stepsize; did you mean --step-size?"),
         ([*FIXED[1:], "--allowance", "-1"], "allowance: got -1.0"),
         ([*FIXED[1:], "--figure", "run.txt"], "ends in .png"),

@@ -1,4 +1,4 @@
-"""An analysis and its text need NumPy, SciPy and SymPy only: nothing that simulates or draws is loaded for them."""
+"""An analysis and its text need NumPy, SciPy and SymPy only: nothing that simulates, predicts or draws is loaded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 import pytest
 
 HEAVY = {"jax", "jaxlib", "matplotlib", "xarray", "pandas", "dask", "jinja2"}
-RUNNING = {"featlab.simulation", "featlab.theory", "featlab.learners", "featlab.runners"}
+RUNNING = {"featlab.simulation", "featlab.theory", "featlab.runners"}
 LOADED = "import sys, atexit; atexit.register(lambda: print(*sys.modules, file=sys.stderr))\n"
 COMMAND = "import sys; sys.argv = ['featlab', 'explain', {arguments}]\nfrom featlab.cli import main\nmain()"
 

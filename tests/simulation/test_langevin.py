@@ -221,7 +221,7 @@ def test_misuse_is_refused_by_name(options, name) -> None:
 def test_gaussian_theory_refuses_the_hypercube() -> None:
     with pytest.raises(InvalidParameter, match="Hypercube"):
         analyse(XOR)
-    with pytest.raises(NoPrediction, match="Hypercube"):
+    with pytest.raises(InvalidParameter, match="Hypercube"):
         predict(XOR, OnlineSgd(StepLaw(0.1, 1)), dim=100, times=[1.0])
     with pytest.raises(NoPrediction, match="LangevinDynamics"):
         predict(XOR, LangevinDynamics(10), dim=100, samples=10)

@@ -108,7 +108,7 @@ def _other_fields(texts: Sequence[str], options: dict[str, Any]) -> dict[str, st
 def _parameters(without: Sequence[str]) -> Iterator[inspect.Parameter]:
     from featlab.experiments.experiment import Experiment
     from featlab.experiments.text import RANDOM_FEATURES, READOUT_FIELDS, option_table, student_class
-    from featlab.learners.registry import learner_names
+    from featlab.learners.registry import learner_names, own_learners
 
     help_expression = "A function of h1..h9, as in `featlab explain`."
     expression = typer.Argument(metavar="EXPR", help=help_expression)
@@ -121,7 +121,7 @@ def _parameters(without: Sequence[str]) -> Iterator[inspect.Parameter]:
             yield _parameter(field.name, _annotation(field.name, said, None, needed=field.name == "dim"), empty)
     for name, (metavar, words) in _INPUTS.items():
         yield _parameter(name, Annotated[str | None, typer.Option(metavar=metavar, help=words)], None)
-    of_students = {field.name for kind in map(student_class, learner_names()) if kind for field, _ in options_of(kind)}
+    of_students = {field.name for kind in map(student_class, own_learners()) if kind for field, _ in options_of(kind)}
     for name, (said, owners) in option_table().items():
         if name not in READOUT_FIELDS:
             panel = _STUDENT if name in of_students else _LEARNER

@@ -33,7 +33,7 @@ from featlab.learners.fields import (
 )
 from featlab.learners.protocol import Learner
 from featlab.learners.readout import Readout
-from featlab.learners.registry import learner_class, learner_name, learner_names
+from featlab.learners.registry import learner_class, learner_name, own_learners
 from featlab.learners.students import TwoLayer
 from featlab.targets.inputs import Hypercube, Isotropic, SpikeLaw, inputs_in_words
 
@@ -135,9 +135,9 @@ def student_class(learner: str) -> type | None:
 
 @cache
 def option_table() -> dict[str, tuple[Option, tuple[str, ...]]]:
-    """Every field of every learner and student that has a name: what it says of itself, and which learners take it."""
+    """Every field of the learners and students of this package: what it says of itself, and which learners take it."""
     table: dict[str, tuple[Option, tuple[str, ...]]] = {}
-    for name in learner_names():
+    for name in own_learners():
         for kind in (learner_class(name), student_class(name)):
             for field, said in () if kind is None else options_of(kind):
                 first, owners = table.get(field.name, (said, ()))

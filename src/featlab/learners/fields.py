@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import MISSING, Field, dataclass, fields, replace
 from numbers import Integral, Real
 from typing import Any
@@ -184,10 +185,20 @@ def _read_rows(name: str, text: str) -> tuple[tuple[float, ...], ...]:
     return tuple(read_numbers(name, row) for row in text.split(";"))
 
 
+@contextmanager
+def _blamed_on(name: str) -> Iterator[None]:
+    """Let a fault of what a field holds be one of the field."""
+    try:
+        yield
+    except InvalidParameter as fault:
+        raise InvalidParameter(name, fault.given, fault.expected) from fault
+
+
 def _check_activation(name: str, value: Any) -> None:
     from featlab.gaussian.activations import activation  # NumPy is not loaded for a description that has no activation
 
-    activation(value)
+    with _blamed_on(name):
+        activation(value)
 
 
 def _check_target(name: str, value: Any) -> None:

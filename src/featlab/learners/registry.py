@@ -65,6 +65,11 @@ def load_object(reference: str, parameter: str) -> Any:
         raise InvalidParameter(parameter, reference, expected) from fault
 
 
+def own_learners() -> list[str]:
+    """The names of the learners of this package."""
+    return [*_OWN]
+
+
 def learner_names() -> list[str]:
     """The names that there are: ours first, then those of installed packages."""
     return [*_OWN, *(name for name in plugins(GROUP) if name not in _OWN)]
