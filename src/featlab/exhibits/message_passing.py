@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 
-from featlab.exhibits.protocol import Part
-from featlab.gaussian.hermite import Floats
-from featlab.study import Study
+from featlab.exhibits.declared import Close
+from featlab.exhibits.drawn import Mark, Overlay, Panel
+from featlab.exhibits.protocol import Part, Study
+from featlab.exhibits.reading import LAST, Of, Reading, Studies
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from featlab.gaussian.hermite import Floats
 
 # As in the code of Troiani et al. 2024: damping .35 and at most 200 iterations.
 ITERATIONS = 200
+END = {"time": LAST}
+RATIO = "samples over dimension, n / d"
 OBSERVED = ("overlap", "risk", "posterior_risk")
 
 
@@ -42,6 +50,39 @@ def amp_part(target: str, dim: int, runs: Runs, key: int, observed: Sequence[str
     axes = {"ratio": list(map(float, runs.ratios))}
     return Part(
         Study(fixed, axes, {"samples": "round(ratio*dim)"}, repeats=runs.repeats, key=key, observe=list(observed))
+    )
+
+
+def bias(at: Mapping[str, Any]) -> float:
+    """What a finite dimension is allowed: the bias of message passing, measured for other targets at d = 500 to 8000,
+    is below this fraction of the overlap."""
+    return 0.25 / at["dim"] ** 0.5
+
+
+def agreement(overlap: Reading, study: Studies, least: float) -> list[Close]:
+    """Overlaps and errors are those of state evolution at all ratios from `least` on."""
+    quantities: dict[str, Reading] = {
+        "overlaps are those of state evolution": overlap,
+        "so is the error of the plug-in predictor": "risk",
+        "so is that of the posterior mean": "posterior_risk",
+    }
+    where = {**END, "ratio": lambda ratio: ratio >= least}
+    return [
+        Close(f"at n >= {least:g} d, d = {{dim}}, {words}", Of(of, study, where), allowance=bias)
+        for words, of in quantities.items()
+    ]
+
+
+def errors(top: float, *marks: Mark) -> Panel:
+    """Both errors on fresh samples against n/d, at the largest dimension."""
+    quantities = {"risk": "plug-in", "posterior_risk": "posterior mean"}
+    layers = [
+        Overlay(Of(name, LAST, END), "ratio", f"{words}, theory", f"{words}, AMP, d = {{dim:,}}", series=series)
+        for series, (name, words) in enumerate(quantities.items())
+    ]
+    options = {"ylim": (0, top)}
+    return Panel(
+        "errors on fresh samples", [*layers, *marks], RATIO, "mean squared error", None, "upper right", {}, options
     )
 
 

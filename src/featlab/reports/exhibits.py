@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from featlab.citations import cite
 from featlab.exhibits import Exhibit, Report
-from featlab.exhibits.documents import DOCUMENTS
 from featlab.exhibits.verdict import Check, Number
 
 _WIDTH = 80
@@ -24,8 +22,8 @@ def status(report: Report | None) -> str:
 def list_words(found: Shown) -> str:
     """Every exhibit under its document: id, status, claim."""
     lines: list[str] = []
-    for key, group in groupby(found, key=lambda entry: entry[0].document):
-        lines += [DOCUMENTS[key].title]
+    for document, group in groupby(found, key=lambda entry: entry[0].document):
+        lines += [document.title]
         for exhibit, report in group:
             lines.append(f"  {exhibit.id:<26} {status(report)}")
             lines += _wrapped(f"{exhibit.claim} [{sources(exhibit)}]", "      ")
@@ -39,8 +37,8 @@ def list_record(exhibit: Exhibit, report: Report | None) -> dict[str, Any]:
         "id": exhibit.id,
         "title": exhibit.title,
         "claim": exhibit.claim,
-        "document": exhibit.document,
-        "papers": [paper.link or paper.short for paper in cite(*exhibit.papers)],
+        "document": exhibit.document.key,
+        "papers": [paper.link or paper.short for paper in exhibit.sources],
         "verdict": None if report is None else str(report.verdict),
         "size": None if report is None else str(report.size),
         "made": None if report is None else report.made,
@@ -49,7 +47,7 @@ def list_record(exhibit: Exhibit, report: Report | None) -> dict[str, Any]:
 
 def sources(exhibit: Exhibit) -> str:
     """The papers of an exhibit in short."""
-    return "; ".join(paper.short for paper in cite(*exhibit.papers))
+    return "; ".join(paper.short for paper in exhibit.sources)
 
 
 def verdict_line(exhibit: Exhibit, report: Report) -> str:

@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 import shutil
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from featlab.errors import FeatlabError
 from featlab.exhibits import Exhibit, Report, Size, all_exhibits
-from featlab.exhibits.documents import DOCUMENTS
 from featlab.exhibits.report import read_report, report_path
 from featlab.reports.gallery_pages import Entry, document_page, exhibit_page, overview_page
 
@@ -49,10 +49,8 @@ def write_gallery(directory: Path, results: Path, size: Size | None = None) -> W
     (directory / "pictures").mkdir(parents=True)
     (directory / _MARK).write_text("Written by `featlab gallery`, which replaces it as a whole.\n", encoding="utf-8")
     pages = {"index.html": overview_page(entries)}
-    for key in DOCUMENTS:
-        own = [entry for entry in entries if entry.exhibit.document == key]
-        if own:
-            pages[f"document-{key}.html"] = document_page(DOCUMENTS[key], own)
+    for document, own in groupby(entries, key=lambda entry: entry.exhibit.document):
+        pages[f"document-{document.key}.html"] = document_page(document, list(own))
     for entry in entries:
         pictures = _copied(entry, results, directory)
         pages[f"{entry.exhibit.id}.html"] = exhibit_page(entry, pictures, wide=_is_wide(directory, pictures))

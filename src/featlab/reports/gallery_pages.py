@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import groupby
 
 from featlab import __version__
-from featlab.citations import cite
 from featlab.exhibits import Exhibit, Report
-from featlab.exhibits.documents import DOCUMENTS, Document
+from featlab.exhibits.documents import Document
 from featlab.exhibits.verdict import Check, Outcome, Verdict
 from featlab.reports.exhibits import check_notes, number_cells, seconds_text, status
 from featlab.reports.gallery_style import GALLERY_STYLE
@@ -48,10 +48,9 @@ def overview_page(entries: Sequence[Entry]) -> str:
         for verdict in Verdict
     )
     documents = "".join(
-        f'<h2><a href="document-{key}.html">{escape(document.title)}</a></h2>\n<p>{escape(document.about)}</p>\n'
-        + _claims([entry for entry in entries if entry.exhibit.document == key])
-        for key, document in DOCUMENTS.items()
-        if any(entry.exhibit.document == key for entry in entries)
+        f'<h2><a href="document-{document.key}.html">{escape(document.title)}</a></h2>\n'
+        f"<p>{escape(document.about)}</p>\n" + _claims(list(own))
+        for document, own in groupby(entries, key=lambda entry: entry.exhibit.document)
     )
     body = (
         "<h1>Which claims about feature learning hold</h1>\n"
@@ -81,7 +80,7 @@ def exhibit_page(entry: Entry, pictures: Mapping[str, str], *, wide: bool) -> st
         wide: whether the figure has panels side by side; on a phone it can then be pushed sideways.
     """
     exhibit, report = entry.exhibit, entry.report
-    document = DOCUMENTS[exhibit.document]
+    document = exhibit.document
     head = (
         f'<p class="small"><a href="document-{document.key}.html">{escape(document.title)}</a></p>\n'
         f'<h1>{escape(exhibit.title)}</h1>\n{_badge(report)}<p class="claim">{escape(exhibit.claim)}</p>\n'
@@ -194,7 +193,7 @@ def _papers(entry: Entry) -> str:
             else escape(paper.title)
         )
         + f".<details><summary>BibTeX</summary><pre>{escape(paper.bibtex)}</pre></details></li>\n"
-        for paper in cite(*entry.exhibit.papers)
+        for paper in entry.exhibit.sources
     )
     return _section("Papers", f"<ul>\n{items}</ul>")
 

@@ -8,7 +8,6 @@ from itertools import groupby
 
 from featlab import __version__
 from featlab.exhibits import Exhibit, Report, Size
-from featlab.exhibits.documents import DOCUMENTS
 from featlab.exhibits.verdict import Verdict
 from featlab.reports.exhibits import check_notes, number_cells, seconds_text, sources
 
@@ -29,8 +28,8 @@ def reproduction(found: Found, size: Size) -> str:
         "the sum over all runs, wherever they ran.\n"
     )
     parts = [f"# Reproduction: every exhibit at size `{size}`\n", written, rules, _overview(found)]
-    for key, group in groupby(found, key=lambda entry: entry[0].document):
-        parts.append(f"## {DOCUMENTS[key].title}\n")
+    for document, group in groupby(found, key=lambda entry: entry[0].document):
+        parts.append(f"## {document.title}\n")
         parts += [_section(exhibit, report) for exhibit, report in group]
     return "\n".join(parts)
 

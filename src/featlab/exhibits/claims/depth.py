@@ -14,6 +14,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from featlab.exhibits.checks import above, close, mean_and_error, ordered, standard_error
+from featlab.exhibits.documents import MULTI_INDEX
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Check, Finding, Number
 from featlab.figures.panels import mark, measured_points, panels
@@ -220,7 +221,7 @@ EXHIBIT = Exhibit(
     title="Three layers beat two",
     claim="A three-layer network trained layer by layer learns tanh(3 h*) of a hidden field h*, of which two layers "
     "only get the part linear in h*.",
-    document="multi-index",
+    document=MULTI_INDEX,
     papers=("dandi2025",),
     protocol="P = He2/2 + He3/6, as in the authors' code; their text has another normalisation. First layer: "
     "eight large spherical steps with a quadratic activation on one batch; then features h2 + h3, five preconditioned "

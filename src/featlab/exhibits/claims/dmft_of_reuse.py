@@ -14,6 +14,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from featlab.exhibits.checks import agrees, mean_and_error, standard_error
+from featlab.exhibits.documents import MULTI_INDEX
 from featlab.exhibits.predicting import at_point, parameters_at, predict_at
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Finding, Number, corrected
@@ -132,7 +133,7 @@ EXHIBIT = Exhibit(
     id="dmft-of-reuse",
     title="The kink in the mean field of a reused batch",
     claim="Dynamical mean field says exactly what gradient steps on one batch of n = alpha d samples do, as d grows.",
-    document="multi-index",
+    document=MULTI_INDEX,
     papers=("dandi2024",),
     protocol="tanh(h1 + He3(h2)), two relu neurons with a = +-1/sqrt(2) in f = sum a relu, the authors' rate .2 for "
     "the summed loss: here a = +-sqrt(2), f = (1/2) sum a relu and steps of .1 alpha for the mean loss. The source's "

@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 
 from featlab.comparison import FiniteSize
 from featlab.exhibits.checks import close, identity, mean_and_error, standard_error
+from featlab.exhibits.documents import STRUCTURED_DATA
 from featlab.exhibits.predicting import parameters_at
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Check, Finding, Number, Outcome
@@ -275,7 +276,7 @@ EXHIBIT = Exhibit(
     title="A spike lets a kernel climb, degree by degree",
     claim="With n ~ d samples and a spike theta = d^g along the target, g between 1 - 1/l and 1 - 1/(l+1), kernel "
     "ridge regression learns exactly the degrees up to l.",
-    document="structured-data",
+    document=STRUCTURED_DATA,
     papers=("ba2023",),
     protocol="The kernel exp(<x, y>/d), n = 2d, f* = (He1 + He2/sqrt 2 + He3/sqrt 6)/sqrt 3 of the normalised "
     "coordinate along the spike, the ridge with the smallest leave-one-out error: at a fixed one the limit is not "

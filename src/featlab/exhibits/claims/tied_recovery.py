@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from featlab.exhibits.checks import close, contrast, exponent, mean_and_error, ordered, standard_error
+from featlab.exhibits.documents import TIED_NETWORK
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Check, Finding, Number
 from featlab.figures.panels import mark, measured_points, panels, theory_line
@@ -240,7 +241,7 @@ EXHIBIT = Exhibit(
     title="One batch, one direction: found",
     claim="Projected gradient flow on one batch finds the direction of a single-index target, from more samples the "
     "larger its information exponent s, with an error 1 - |m| of order d/n.",
-    document="tied-network",
+    document=TIED_NETWORK,
     papers=("bietti2022",),
     protocol="Targets He_s/sqrt(s!), label noise of standard deviation .1, N = 100 relu neurons with biases "
     "N(0, 1.5^2) and random signs, lambda = .01; theta alone up to T0 = 40, then both layers up to T; of several "
