@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 Summary = Callable[["np.ndarray"], tuple[float, float]]
 Allowance = float | tuple[float, float] | None  # a fraction of the largest predicted value; (c, e) is c d^(-e) of it
-Bound = float | Callable[[View, Place], Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,7 +295,7 @@ class Above(DeclaredCheck):
     Attributes:
         statement: what must hold; {bound} is the bound, if it is one number.
         values: the numbers.
-        bound: a number, or what a function makes of view and place: one for each of a run's numbers.
+        bound: a number, or a quantity of theory: one number, or one for each of a run's.
         control: what must go below the bound.
         control_words: what it is called.
         below: turned round: the numbers are nowhere above, the control's are.
@@ -304,7 +303,7 @@ class Above(DeclaredCheck):
 
     statement: str
     values: Of | Reading
-    bound: Bound
+    bound: float | Reading
     control: Of
     control_words: str
     below: bool = False
@@ -320,7 +319,8 @@ class Above(DeclaredCheck):
     def judge_at(self, view: View, place: Place, fields: dict[str, Any]) -> Check:
         from featlab.exhibits.checks import above
 
-        bound = self.bound(view, place) if callable(self.bound) else self.bound
+        number = isinstance(self.bound, int | float)
+        bound = self.bound if number else view.predicted(self.of, place, self.bound)
         fields = {**fields, "bound": _only(bound)}
         margins = [view.measured(of, place) - bound for of in (self.of, self.control)]
         sign = -1 if self.below else 1

@@ -6,7 +6,7 @@ number is read: declarations are made by importing a claim.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -98,35 +98,53 @@ class View:
                     yield Place(study, dict(zip(own, labels, strict=True)))
 
     def fields(self, study: str, where: Mapping[str, Any]) -> dict[str, Any]:
-        """What words may speak of: the parameters of a place, `study` and its `words`."""
+        """What words may speak of: the parameters of a place, its facts, `study`, its `words`, numbers of theory."""
         from featlab.exhibits.predicting import parameters_of
 
-        chosen = self.data[study].isel(_positions(self.data[study], where))
-        shared = {**parameters_of(chosen), **self.parts[study].facts}
-        return {**shared, "study": study, "words": self.parts[study].words.format_map(shared)}
+        part, data = self.parts[study], self.data[study]
+        chosen = data.isel(_positions(data, where))
+        shared = {**self._numbers(study, where), **parameters_of(chosen), **part.facts}
+        return {**shared, "study": study, "words": part.words.format_map(shared)}
+
+    def _numbers(self, study: str, where: Mapping[str, Any]) -> dict[str, Any]:
+        """Of theory what is one number at a place."""
+        if study not in self.theory:
+            return {}
+        data, theory = self.data[study], self.theory[study]
+        places = _positions(data, where)
+        there = {
+            str(name): _located(theory[name], data, places, places) for name in [*theory.data_vars, *theory.coords]
+        }
+        return {name: values.item() for name, values in there.items() if values.ndim == 0}
 
     def measured(self, of: Of, place: Place | None = None) -> xr.DataArray:
         """The numbers, runs along the first axis, `run`."""
-        study, where = self._at(of, place)
-        values = _quantity(self.data[study], of.quantity)
-        return runs_first(values.isel(_positions(values, where, self.data[study])))
+        _, values, places = self._found(of, place)
+        return runs_first(values.isel(places))
 
-    def predicted(self, of: Of, place: Place | None = None) -> xr.DataArray:
-        """The same numbers as theory has them, where they were measured; runs first, if they differ in theory, too."""
-        study, where = self._at(of, place)
-        measured = _quantity(self.data[study], of.quantity)
-        measured = measured.isel(_positions(measured, where, self.data[study]))
-        values = _quantity(self.theory[of.theory or study], of.quantity)
-        return runs_first(_aligned(values, measured))
+    def predicted(self, of: Of, place: Place | None = None, name: Reading | None = None) -> xr.DataArray:
+        """The same numbers as theory has them, where they were measured; runs first, if they differ in theory, too.
+
+        Args:
+            name: another quantity of theory, at the same place, such as a bound.
+        """
+        study, values, places = self._found(of, place)
+        theory = _quantity(self.theory[of.theory or study], of.quantity if name is None else name)
+        theory = _located(theory, values, places, values.dims)
+        return runs_first(theory.transpose(*(axis for axis in values.dims if axis in theory.dims), ...))
 
     def line(self, of: Of, place: Place | None = None) -> xr.DataArray:
         """The same as theory has them, on theory's own points of the axes that are left; the mean over runs."""
+        study, values, places = self._found(of, place)
+        single = [axis for axis, at in places.items() if isinstance(at, int)]
+        theory = _located(_quantity(self.theory[of.theory or study], of.quantity), values, places, single)
+        return theory.mean([axis for axis in _RUNS if axis in theory.dims])
+
+    def _found(self, of: Of, place: Place | None) -> tuple[str, xr.DataArray, dict[str, Any]]:
+        """The study, its quantity, and where on its axes."""
         study, where = self._at(of, place)
-        data, values = self.data[study], _quantity(self.theory[of.theory or study], of.quantity)
-        own = {axis: data[axis].isel({axis: at}) for axis, at in _positions(data, where).items() if axis in data.coords}
-        own = {axis: at for axis, at in own.items() if at.ndim == 0}
-        values = _aligned(values, data.isel(_positions(data, where)), only=own)
-        return values.mean([axis for axis in _RUNS if axis in values.dims])
+        values = _quantity(self.data[study], of.quantity)
+        return study, values, _positions(values, where, self.data[study])
 
     def _at(self, of: Of, place: Place | None) -> tuple[str, Mapping[str, Any]]:
         """Of a place only what the study has: a control need not have all axes."""
@@ -194,17 +212,23 @@ def _place(axis: str, labels: list[Any], label: Any) -> int:
     return labels.index(label)
 
 
-def _aligned(theory: xr.DataArray, measured: xr.DataArray | xr.Dataset, only: Any = None) -> xr.DataArray:
-    """Theory at the labels of the measurement (of the axes in `only`, if given); axes that it has not are the same."""
+def _located(
+    theory: xr.DataArray, measured: xr.DataArray | xr.Dataset, places: Mapping[str, Any], axes: Iterable[Hashable]
+) -> xr.DataArray:
+    """Theory at the labels that the measurement has there, along these axes; along one that it has not it is the same.
+
+    Labels that are numbers may differ by rounding.
+    """
     import numpy as np
 
-    for axis in [axis for axis in theory.dims if axis in theory.coords and (only is None or axis in only)]:
-        if axis in measured.coords and axis not in _RUNS:
-            at = measured[axis]
-            if not np.issubdtype(theory[axis].dtype, np.number):
-                theory = theory.sel({axis: at})
-                continue
+    for axis in [axis for axis in axes if axis in theory.dims]:
+        at = places.get(str(axis), slice(None))
+        if axis not in theory.coords or axis not in measured.coords:
+            theory = theory.isel({axis: at})
+        elif np.issubdtype(theory[axis].dtype, np.number):
+            labels = measured[axis].isel({axis: at})
             reach = _NEAR * float(np.max(np.abs(theory[axis].values), initial=1e-300))
-            theory = theory.sel({axis: at}, method="nearest", tolerance=reach).assign_coords({axis: at})
-    shared = [axis for axis in measured.dims if axis in theory.dims]
-    return theory.transpose(*shared, ...)
+            theory = theory.sel({axis: labels}, method="nearest", tolerance=reach).assign_coords({axis: labels})
+        else:
+            theory = theory.sel({axis: measured[axis].isel({axis: at})})
+    return theory

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from featlab.exhibits.declared import Declared, Summary, summarised
-from featlab.exhibits.reading import Of, Place, Reading, View, as_of
+from featlab.exhibits.reading import Fields, Given, Of, Place, Reading, View, as_of, given
 from featlab.exhibits.verdict import Number
 
 
@@ -18,7 +18,7 @@ class Value(Declared):
     Attributes:
         name: what it is, with the parameters of the place in braces.
         values: the numbers of all runs.
-        predicted: whether theory has it; or what is predicted, as a number or a function of view and place.
+        predicted: whether theory has it; or what is predicted.
         measured: whether it was; False for a number that only theory has.
         earlier: what a prototype measured: a number, or one for each place.
         by: what places are told apart by in `earlier`: the axes of `each` unless given, and "study" for its name.
@@ -27,7 +27,7 @@ class Value(Declared):
 
     name: str
     values: Of | Reading
-    predicted: bool | float | Callable[[View, Place], float | None] = True
+    predicted: bool | Given[float | None] = True
     measured: bool = True
     earlier: float | Mapping[Any, float] | None = None
     by: Sequence[str] | str | None = None
@@ -42,19 +42,17 @@ class Value(Declared):
         return [
             Number(
                 self.name.format_map(fields),
-                self._predicted(view, place),
+                self._predicted(view, place, fields),
                 *(self._measured(view, place) if self.measured else (None, None)),
                 self._earlier(fields),
             )
             for place, fields in self.places(view)
         ]
 
-    def _predicted(self, view: View, place: Place) -> float | None:
-        if callable(self.predicted):
-            return self.predicted(view, place)
+    def _predicted(self, view: View, place: Place, fields: Fields) -> float | None:
         if isinstance(self.predicted, bool):
             return float(view.predicted(self.of, place).mean()) if self.predicted else None
-        return self.predicted
+        return given(self.predicted, fields)
 
     def _measured(self, view: View, place: Place) -> tuple[float, float | None]:
         value, error = summarised(view.measured(self.of, place), self.summary)
