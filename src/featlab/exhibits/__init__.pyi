@@ -16,12 +16,12 @@ from .documents import MULTI_INDEX as MULTI_INDEX
 from .documents import STRUCTURED_DATA as STRUCTURED_DATA
 from .documents import TIED_NETWORK as TIED_NETWORK
 from .documents import Document as Document
+from .drawn import PER_DIM as PER_DIM
 from .drawn import Histogram as Histogram
 from .drawn import Layer as Layer
 from .drawn import Mark as Mark
 from .drawn import Overlay as Overlay
 from .drawn import Panel as Panel
-from .drawn import Panels as Panels
 from .find import all_exhibits as all_exhibits
 from .find import find_exhibit as find_exhibit
 from .predicting import at_point as at_point
@@ -36,9 +36,12 @@ from .quantities import hitting_time as hitting_time
 from .quantities import magnitude as magnitude
 from .quantities import matched_overlap as matched_overlap
 from .quantities import median as median
+from .quantities import root_d as root_d
 from .reading import FIRST as FIRST
 from .reading import LAST as LAST
+from .reading import Array as Array
 from .reading import Data as Data
+from .reading import Dataset as Dataset
 from .reading import Nth as Nth
 from .reading import Of as Of
 from .reading import Place as Place

@@ -1,7 +1,8 @@
 """Checks as declarations: what must hold, of which numbers, with the control of `featlab.exhibits.checks`.
 
-Each gives one check for each study it speaks of and for each point along `each`. Statements are texts with the
-parameters of the place in braces, such as "at d = {dim}". A study that a size does not have is passed over.
+An exhibit has them under their statements: texts with the parameters of the place in braces, such as "at d = {dim}".
+Each gives one check for each study it speaks of and for each point along `each`. A study that a size does not have is
+passed over.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from featlab.exhibits.reading import Fields, Given, Of, Place, Reading, Studies, View, as_of, given
+from featlab.exhibits.reading import FIRST, Fields, Given, Of, Place, Reading, Studies, View, as_of, given, theory_name
 from featlab.exhibits.verdict import Check, Outcome, corrected
 
 if TYPE_CHECKING:
@@ -60,12 +61,12 @@ class Declared(ABC):
 class DeclaredCheck(Declared):
     """A check that is said place by place."""
 
-    def judge(self, view: View) -> list[Check]:
+    def judge(self, view: View, statement: str) -> list[Check]:
         """One check for each place."""
-        return [self.judge_at(view, place, fields) for place, fields in self.places(view)]
+        return [self.judge_at(view, place, fields, statement) for place, fields in self.places(view)]
 
     @abstractmethod
-    def judge_at(self, view: View, place: Place, fields: dict[str, Any]) -> Check:
+    def judge_at(self, view: View, place: Place, fields: dict[str, Any], statement: str) -> Check:
         """The check at one place."""
 
 
@@ -74,13 +75,11 @@ class Agrees(DeclaredCheck):
     """Theory and simulation agree, by `featlab.compare`.
 
     Attributes:
-        statement: what must hold.
         names: of the quantities.
         study, where, theory: as those of `Of`.
         signless, allowance: as those of `featlab.compare`.
     """
 
-    statement: str
     names: str | Sequence[str]
     study: Studies = None
     where: Mapping[str, Any] = field(default_factory=dict)
@@ -92,7 +91,7 @@ class Agrees(DeclaredCheck):
     def of(self) -> Of:
         return Of("", self.study, self.where, theory=self.theory)
 
-    def judge_at(self, view: View, place: Place, fields: dict[str, Any]) -> Check:
+    def judge_at(self, view: View, place: Place, fields: dict[str, Any], statement: str) -> Check:
         import xarray as xr
 
         from featlab.exhibits.checks import agrees
@@ -101,10 +100,10 @@ class Agrees(DeclaredCheck):
         pairs = [Of(name, place.study, self.where, theory=self.theory) for name in names]
         measured = xr.Dataset({of.quantity: _two_axes(view.measured(of, place)) for of in pairs}, attrs=fields)
         theory = xr.Dataset({of.quantity: _two_axes(view.predicted(of, place)) for of in pairs})
-        theory.attrs |= view.theory[self.theory or place.study].attrs
+        theory.attrs |= view.theory[theory_name(self.of, place.study)].attrs
         allowed = _allowance(given(self.allowance, fields))
         return agrees(
-            self.statement.format_map(fields), theory, measured, names=names, signless=self.signless, allowance=allowed
+            statement.format_map(fields), theory, measured, names=names, signless=self.signless, allowance=allowed
         )
 
 
@@ -112,10 +111,10 @@ class Agrees(DeclaredCheck):
 class Close(DeclaredCheck):
     """Means over runs are the predicted numbers, up to their standard errors and a stated allowance.
 
-    Where theory has a number for each run, what differs between runs is known, and taken off.
+    In the statement {predicted} is what they are, if it is one number. Where theory has a number for each run, what
+    differs between runs is known, and taken off; a run for which it has none is left out.
 
     Attributes:
-        statement: what must hold.
         values: the numbers.
         predicted: what they are; theory's, unless given.
         allowance: what a finite dimension may change.
@@ -123,7 +122,6 @@ class Close(DeclaredCheck):
         mean: axes over which is averaged first.
     """
 
-    statement: str
     values: Of | Reading
     predicted: Given[float] | None = None
     allowance: Given[Allowance] = 0.0
@@ -134,7 +132,7 @@ class Close(DeclaredCheck):
     def of(self) -> Of:
         return as_of(self.values)
 
-    def judge_at(self, view: View, place: Place, fields: dict[str, Any]) -> Check:
+    def judge_at(self, view: View, place: Place, fields: dict[str, Any], statement: str) -> Check:
         from featlab.exhibits.checks import close
 
         samples = view.measured(self.of, place)
@@ -142,11 +140,13 @@ class Close(DeclaredCheck):
         if self.relative:
             samples, theory = samples / theory, 1.0
         elif self.predicted is None and "run" in theory.dims:
+            sound = theory.notnull().all([axis for axis in theory.dims if axis != "run"])
+            samples, theory = samples.isel(run=sound.values), theory.isel(run=sound.values)
             samples, theory = samples - theory + theory.mean("run"), theory.mean("run")
         if self.predicted is None and not self.relative:
             theory = theory.broadcast_like(samples.isel(run=0, drop=True)).transpose(*samples.dims[1:])
         return close(
-            self.statement.format_map({**fields, "predicted": _only(theory)}),
+            statement.format_map({**fields, "predicted": _only(theory)}),
             samples.mean(self.mean).transpose("run", ...),
             theory,
             allowance=_allowance(given(self.allowance, fields)) or 0.0,
@@ -159,7 +159,6 @@ class Exponent(DeclaredCheck):
     """A power law along an axis, y = C x^a: its exponent is the claimed one, or not above it, and not the wrong one.
 
     Attributes:
-        statement: what must hold.
         values: y.
         along: the axis, or the name of a parameter that changes along it; or x as a function of the numbers.
         claimed: a.
@@ -167,11 +166,10 @@ class Exponent(DeclaredCheck):
         with_log: the law is C x^a log x.
         at_most: the claimed exponent is a bound, for theorems that say what suffices.
         summary: y and its error from the numbers of all runs; mean and standard error unless given.
-        least: points that it takes; with fewer nothing is said, or that it cannot be told, if `needs` says what it
-            takes.
+        least: points that it takes, those without a number not counted; with fewer nothing is said, or that it cannot
+            be told, if `needs` says what it takes.
     """
 
-    statement: str
     values: Of | Reading
     along: str | Callable[[xr.DataArray], Any]
     claimed: Given[float]
@@ -186,11 +184,11 @@ class Exponent(DeclaredCheck):
     def of(self) -> Of:
         return as_of(self.values)
 
-    def judge(self, view: View) -> list[Check]:
+    def judge(self, view: View, statement: str) -> list[Check]:
         """One check for each place that has enough points."""
         enough = [at for at in self.places(view) if len(self.points(view, at[0])[0]) >= self.least]
         if enough or self.needs is None:
-            return [self.judge_at(view, place, fields) for place, fields in enough]
+            return [self.judge_at(view, place, fields, statement) for place, fields in enough]
         detail = f"it takes {self.least} points at least."
         return [
             Check(self.statement, Outcome.CANNOT_TELL, detail, f"the exponent {self.wrong}", False, needs=self.needs)
@@ -202,17 +200,19 @@ class Exponent(DeclaredCheck):
 
         samples = view.measured(self.of, place)
         x = self.along(samples) if callable(self.along) else samples[self.along].values
-        y, error = summarised(samples, self.summary)
-        return np.asarray(x), y.ravel(), error.ravel()
+        y, error = (values.ravel() for values in summarised(samples, self.summary))
+        seen = np.isfinite(y)
+        return np.asarray(x)[seen], y[seen], error[seen]
 
-    def judge_at(self, view: View, place: Place, fields: dict[str, Any]) -> Check:
+    def judge_at(self, view: View, place: Place, fields: dict[str, Any], statement: str) -> Check:
         from featlab.exhibits.checks import exponent, exponent_at_most
 
-        statement, points = self.statement.format_map(fields), self.points(view, place)
+        points = self.points(view, place)
         claimed, wrong = given(self.claimed, fields), given(self.wrong, fields)
         if self.at_most:
-            return exponent_at_most(statement, *points, claimed, wrong=wrong)
-        return exponent(statement, *points, claimed, wrong=wrong, with_log=given(self.with_log, fields))
+            return exponent_at_most(statement.format_map(fields), *points, claimed, wrong=wrong)
+        with_log = given(self.with_log, fields)
+        return exponent(statement.format_map(fields), *points, claimed, wrong=wrong, with_log=with_log)
 
 
 @dataclass(frozen=True)
@@ -220,13 +220,11 @@ class Ordered(DeclaredCheck):
     """Means over runs increase in the order given.
 
     Attributes:
-        statement: what must hold.
         values: the numbers, each with words of its own; or one that goes along an axis.
         along: that axis.
         descending: the means decrease along it.
     """
 
-    statement: str
     values: Of | Sequence[Of]
     along: str | None = None
     descending: bool = False
@@ -239,7 +237,7 @@ class Ordered(DeclaredCheck):
     def others(self) -> Sequence[Of]:
         return [self.values] if isinstance(self.values, Of) else self.values
 
-    def judge_at(self, view: View, place: Place, fields: dict[str, Any]) -> Check:
+    def judge_at(self, view: View, place: Place, fields: dict[str, Any], statement: str) -> Check:
         from featlab.exhibits.checks import ordered
 
         samples = {}
@@ -250,7 +248,7 @@ class Ordered(DeclaredCheck):
                 words = of.words.format_map(view.fields(study, {**there.where, **of.where}))
                 samples[words] = view.measured(of, there).values.ravel()
         names = list(samples)[:: -1 if self.descending else 1]
-        return ordered(self.statement.format_map(fields), {name: samples[name] for name in names})
+        return ordered(statement.format_map(fields), {name: samples[name] for name in names})
 
 
 @dataclass(frozen=True)
@@ -258,11 +256,9 @@ class Contrast(DeclaredCheck):
     """One recovers in most runs and the control in few.
 
     Attributes:
-        statement: what must hold.
         recovered, control: for each run whether it succeeded; or numbers, which do above `beyond`.
     """
 
-    statement: str
     recovered: Of
     control: Of
     beyond: Given[float] | None = None
@@ -275,7 +271,7 @@ class Contrast(DeclaredCheck):
     def others(self) -> Sequence[Of]:
         return [self.control]
 
-    def judge_at(self, view: View, place: Place, fields: dict[str, Any]) -> Check:
+    def judge_at(self, view: View, place: Place, fields: dict[str, Any], statement: str) -> Check:
         from featlab.exhibits.checks import contrast
 
         runs, names = [], []
@@ -285,15 +281,16 @@ class Contrast(DeclaredCheck):
             runs.append(values if self.beyond is None else values > given(self.beyond, fields))
             within = {axis: at for axis, at in place.where.items() if axis in view.data[study].dims}
             names.append(of.words.format_map(view.fields(study, {**within, **of.where})))
-        return contrast(self.statement.format_map(fields), *runs, name=names[0], control_name=names[1])
+        return contrast(statement.format_map(fields), *runs, name=names[0], control_name=names[1])
 
 
 @dataclass(frozen=True)
 class Above(DeclaredCheck):
     """Means over runs are nowhere below a bound beyond their errors; the control's are, somewhere.
 
+    In the statement {bound} is the bound, if it is one number.
+
     Attributes:
-        statement: what must hold; {bound} is the bound, if it is one number.
         values: the numbers.
         bound: a number, or a quantity of theory: one number, or one for each of a run's.
         control: what must go below the bound.
@@ -301,7 +298,6 @@ class Above(DeclaredCheck):
         below: turned round: the numbers are nowhere above, the control's are.
     """
 
-    statement: str
     values: Of | Reading
     bound: float | Reading
     control: Of
@@ -316,7 +312,7 @@ class Above(DeclaredCheck):
     def others(self) -> Sequence[Of]:
         return [self.control]
 
-    def judge_at(self, view: View, place: Place, fields: dict[str, Any]) -> Check:
+    def judge_at(self, view: View, place: Place, fields: dict[str, Any], statement: str) -> Check:
         from featlab.exhibits.checks import above
 
         number = isinstance(self.bound, int | float)
@@ -326,59 +322,74 @@ class Above(DeclaredCheck):
         sign = -1 if self.below else 1
         samples, others = (sign * margin.transpose("run", ...) for margin in margins)
         words = self.control_words.format_map(fields)
-        return above(self.statement.format_map(fields), samples, 0.0, control=words, control_samples=others)
+        return above(statement.format_map(fields), samples, 0.0, control=words, control_samples=others)
 
 
 @dataclass(frozen=True)
-class Identity:
+class Identity(DeclaredCheck):
     """Two ways to one number differ by no more than the tolerance; the control differs by more.
 
     Attributes:
-        statement: what must hold.
-        difference: as a function of what was measured and predicted.
+        difference: as a function of what was measured and predicted, and of the parameters of the place.
         tolerance: what it may be.
         control, control_difference: what differs by more, in words and as a function.
+        study: it is said of the first one only unless given.
     """
 
-    statement: str
-    difference: Callable[[View], float]
+    difference: Callable[[View, Fields], float]
     tolerance: float
     control: str = field(kw_only=True)
-    control_difference: Callable[[View], float] = field(kw_only=True)
+    control_difference: Callable[[View, Fields], float] = field(kw_only=True)
+    study: Studies = field(default=FIRST, kw_only=True)
 
-    def judge(self, view: View) -> list[Check]:
-        """The check."""
+    @property
+    def of(self) -> Of:
+        return Of("", self.study)
+
+    def judge_at(self, view: View, place: Place, fields: dict[str, Any], statement: str) -> Check:
         from featlab.exhibits.checks import identity
 
-        difference, other = self.difference(view), self.control_difference(view)
-        return [
-            identity(self.statement, difference, self.tolerance, control=self.control, control_difference=other),
-        ]
+        return identity(
+            statement.format_map(fields),
+            self.difference(view, fields),
+            self.tolerance,
+            control=self.control.format_map(fields),
+            control_difference=self.control_difference(view, fields),
+        )
 
 
 @dataclass(frozen=True)
 class Corrected:
-    """The source's own statement; where it fails, the amended one, and what was corrected."""
+    """The source's own statement; where it fails, the amended one, and what was corrected.
 
-    stated: DeclaredCheck | Identity
-    amended: DeclaredCheck | Identity
+    Attributes:
+        stated, amended: the two checks.
+        correction: what was corrected.
+        statement: of the amended one, if it has other words.
+    """
+
+    stated: DeclaredCheck
+    amended: DeclaredCheck
     correction: str
+    statement: str | None = None
 
-    def judge(self, view: View) -> list[Check]:
+    def judge(self, view: View, statement: str) -> list[Check]:
         """Each check of the one, or that of the other in its place."""
-        pairs = zip(self.stated.judge(view), self.amended.judge(view), strict=True)
+        amended = self.amended.judge(view, self.statement or statement)
+        pairs = zip(self.stated.judge(view, statement), amended, strict=True)
         return [corrected(stated, amended, self.correction) for stated, amended in pairs]
 
 
-AnyCheck = DeclaredCheck | Identity | Corrected | Callable[[View], Check | Sequence[Check]]
+AnyCheck = DeclaredCheck | Corrected | Callable[[View, str], Check | Sequence[Check]]
 
 
-def judged(checks: Sequence[AnyCheck], view: View) -> list[Check]:
-    """All checks; a plain function of the view gives one or several."""
+def judged(checks: Mapping[str, AnyCheck | Sequence[AnyCheck]], view: View) -> list[Check]:
+    """All checks; a plain function of view and statement gives one, several, or none."""
     found: list[Check] = []
-    for check in checks:
-        made = check.judge(view) if not callable(check) else check(view)
-        found += [made] if isinstance(made, Check) else made
+    for statement, declared in checks.items():
+        for check in declared if isinstance(declared, Sequence) else [declared]:
+            made = check(view, statement) if callable(check) else check.judge(view, statement)
+            found += [made] if isinstance(made, Check) else made
     return found
 
 

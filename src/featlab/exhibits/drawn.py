@@ -1,4 +1,4 @@
-"""Pictures as declarations: panels, in each of them lines of theory over measured points, and marks.
+"""Pictures as declarations: panels under their titles, in each of them lines of theory over measured points, and marks.
 
 A layer draws the studies it speaks of, one series for each, and for each point along `each`. What needs more is a plain
 function of axes and view, in the same place.
@@ -7,11 +7,11 @@ function of axes and view, in the same place.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from featlab.exhibits.declared import Summary, summarised
-from featlab.exhibits.reading import Fields, Of, Place, Reading, View, as_of
+from featlab.exhibits.reading import Fields, Of, Place, Reading, View, as_of, theory_name
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -62,7 +62,7 @@ class Overlay:
 
         of = as_of(self.values)
         for series, (place, fields) in enumerate(self.places(view, within), start=self.series):
-            if self.line is not None and (of.theory or place.study) in view.theory:
+            if self.line is not None and theory_name(of, place.study) in view.theory:
                 line = view.line(of, place)
                 label = self.line.format_map(fields)
                 theory_line(axes, self._x(line, fields), line.values.ravel(), series=series, label=label or None)
@@ -125,40 +125,48 @@ Ticks = Mapping[float, str] | Sequence[float]
 Layer = Overlay | Histogram | Mark | Callable[["Axes", View], None]
 
 
-@dataclass(frozen=True)
+# What is on the x axis, where nothing else is said.
+PER_DIM = "samples over dimension, n / d"
+_X = {"ratio": PER_DIM, "dim": "dimension d"}
+
+
 class Panel:
-    """One panel; or one for each study, or for each point along an axis of the first layer's studies.
+    """One panel; or one for each study, or for each point along an axis of the first layer's studies."""
 
-    Attributes:
-        title: with the parameters of the place in braces.
-        layers: what is drawn, from the first to the last. If this size has no study of any, there is no panel.
-        x, y: what the axes are.
-        each: "study", or an axis.
-        legend: where its legend is; None, none.
-        ticks: "x" or "y" -> values, labels by value, or what a function makes of the view (None: those that come).
-        options: of the axes, such as {"xscale": "log", "ylim": (0, 1)}.
-    """
+    def __init__(
+        self,
+        *layers: Layer,
+        x: str = "",
+        y: str = "",
+        each: str | None = None,
+        legend: str | None = "best",
+        ticks: Mapping[str, Ticks | Callable[[View], Ticks | None]] | None = None,
+        **options: Any,
+    ) -> None:
+        """Declare it.
 
-    title: str
-    layers: Sequence[Layer]
-    x: str = ""
-    y: str = ""
-    each: str | None = None
-    legend: str | None = None
-    ticks: Mapping[str, Ticks | Callable[[View], Ticks | None]] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
+        Args:
+            layers: what is drawn, from the first to the last. If this size has no study of any, there is no panel.
+            x, y: what the axes are.
+            each: "study", or an axis.
+            legend: where its legend is, if there is anything to name; None, none.
+            ticks: "x" or "y" -> values, labels by value, or what a function makes of the view (None: those that come).
+            options: of the axes, such as xscale="log" or ylim=(0, 1).
+        """
+        self.layers, self.y, self.each, self.legend = layers, y, each, legend
+        self.drawn = [layer for layer in layers if isinstance(layer, Overlay | Histogram)]
+        along = next((layer.along for layer in layers if isinstance(layer, Overlay)), "")
+        self.x, self.ticks, self.options = x or _X.get(along, ""), ticks or {}, options
 
     def places(self, view: View) -> list[Place | None]:
         """The panels that there are; None for the one that is not tied to a place."""
-        drawn = [layer for layer in self.layers if isinstance(layer, Overlay | Histogram)]
         if self.each is None:
-            return [None] if not drawn or any(layer.places(view, None) for layer in drawn) else []
-        return [*view.places(as_of(drawn[0].values), self.each)]
+            return [None] if not self.drawn or any(layer.places(view, None) for layer in self.drawn) else []
+        return [*view.places(as_of(self.drawn[0].values), self.each)]
 
     def fields(self, view: View, place: Place | None) -> Mapping[str, Any]:
         """What its title may speak of."""
-        first = next((layer for layer in self.layers if isinstance(layer, Overlay | Histogram)), None)
-        shown = first.places(view, place) if first else []
+        shown = self.drawn[0].places(view, place) if self.drawn else []
         return shown[-1][1] if shown else {}
 
     def draw(self, axes: Axes, view: View, place: Place | None) -> None:
@@ -174,29 +182,28 @@ class Panel:
         for side, declared in self.ticks.items():
             if (ticks := declared(view) if callable(declared) else declared) is not None:
                 _set_ticks(axes, side, ticks)
-        if self.legend is not None:
+        if self.legend is not None and axes.get_legend_handles_labels()[0]:
             add_legend(axes, loc=self.legend)
 
 
-class Panels:
-    """A figure: its panels side by side, up to three in a row."""
+AnyFigure = Mapping[str, Panel] | Callable[[View], "Figure"]
 
-    def __init__(self, *panels: Panel) -> None:
-        self.panels = panels
 
-    def __call__(self, view: View) -> Figure:
-        """Draw it."""
-        from featlab.figures.panels import panels
+def drawn(figure: AnyFigure, view: View) -> Figure:
+    """The panels under their titles, side by side, up to three in a row; or what a plain function draws."""
+    from featlab.figures.panels import panels
 
-        shown = [(panel, place) for panel in self.panels for place in panel.places(view)]
-        titles = [panel.title.format_map(panel.fields(view, place)) for panel, place in shown]
-        # Panels of one row that show the same need their y axis named once.
-        again = [at > 0 and place is not None and panel is shown[at - 1][0] for at, (panel, place) in enumerate(shown)]
-        y = ["" if same else panel.y for (panel, _), same in zip(shown, again, strict=True)]
-        made, drawn = panels(titles, x=[panel.x for panel, _ in shown], y=y)
-        for axes, (panel, place) in zip(drawn, shown, strict=True):
-            panel.draw(axes, view, place)
-        return made
+    if callable(figure):
+        return figure(view)
+    shown = [(title, panel, place) for title, panel in figure.items() for place in panel.places(view)]
+    titles = [title.format_map(panel.fields(view, place)) for title, panel, place in shown]
+    # Panels that show the same of several places need their y axis named once.
+    again = [at > 0 and panel is shown[at - 1][1] for at, (_, panel, _) in enumerate(shown)]
+    y = ["" if same else panel.y for (_, panel, _), same in zip(shown, again, strict=True)]
+    made, axes = panels(titles, x=[panel.x for _, panel, _ in shown], y=y)
+    for place_on_page, (_, panel, place) in zip(axes, shown, strict=True):
+        panel.draw(place_on_page, view, place)
+    return made
 
 
 def _set_ticks(axes: Axes, side: str, ticks: Ticks) -> None:

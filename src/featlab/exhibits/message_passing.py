@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from featlab.exhibits.declared import Close
 from featlab.exhibits.drawn import Mark, Overlay, Panel
 from featlab.exhibits.protocol import Part, Study
+from featlab.exhibits.quantities import root_d
 from featlab.exhibits.reading import LAST, Of, Reading, Studies
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 # As in the code of Troiani et al. 2024: damping .35 and at most 200 iterations.
 ITERATIONS = 200
 END = {"time": LAST}
-RATIO = "samples over dimension, n / d"
 OBSERVED = ("overlap", "risk", "posterior_risk")
 
 
@@ -53,13 +53,12 @@ def amp_part(target: str, dim: int, runs: Runs, key: int, observed: Sequence[str
     )
 
 
-def bias(at: Mapping[str, Any]) -> float:
-    """What a finite dimension is allowed: the bias of message passing, measured for other targets at d = 500 to 8000,
-    is below this fraction of the overlap."""
-    return 0.25 / at["dim"] ** 0.5
+# What a finite dimension is allowed: the bias of message passing, measured for other targets at d = 500 to 8000, is
+# below this fraction of the overlap.
+BIAS = root_d(0.25)
 
 
-def agreement(overlap: Reading, study: Studies, least: float) -> list[Close]:
+def agreement(overlap: Reading, study: Studies, least: float) -> dict[str, Close]:
     """Overlaps and errors are those of state evolution at all ratios from `least` on."""
     quantities: dict[str, Reading] = {
         "overlaps are those of state evolution": overlap,
@@ -67,23 +66,19 @@ def agreement(overlap: Reading, study: Studies, least: float) -> list[Close]:
         "so is that of the posterior mean": "posterior_risk",
     }
     where = {**END, "ratio": lambda ratio: ratio >= least}
-    return [
-        Close(f"at n >= {least:g} d, d = {{dim}}, {words}", Of(of, study, where), allowance=bias)
+    return {
+        f"at n >= {least:g} d, d = {{dim}}, {words}": Close(Of(of, study, where), allowance=BIAS)
         for words, of in quantities.items()
-    ]
+    }
 
 
-def errors(top: float, *marks: Mark) -> Panel:
+def errors(*marks: Mark, top: float) -> Panel:
     """Both errors on fresh samples against n/d, at the largest dimension."""
-    quantities = {"risk": "plug-in", "posterior_risk": "posterior mean"}
     layers = [
         Overlay(Of(name, LAST, END), "ratio", f"{words}, theory", f"{words}, AMP, d = {{dim:,}}", series=series)
-        for series, (name, words) in enumerate(quantities.items())
+        for series, (name, words) in enumerate({"risk": "plug-in", "posterior_risk": "posterior mean"}.items())
     ]
-    options = {"ylim": (0, top)}
-    return Panel(
-        "errors on fresh samples", [*layers, *marks], RATIO, "mean squared error", None, "upper right", {}, options
-    )
+    return Panel(*layers, *marks, y="mean squared error", legend="upper right", ylim=(0, top))
 
 
 def all_runs(values: xr.DataArray) -> xr.DataArray:

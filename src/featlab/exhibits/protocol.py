@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from featlab.citations import Citation, cite
 from featlab.exhibits.declared import AnyCheck
 from featlab.exhibits.documents import Document
+from featlab.exhibits.drawn import AnyFigure
 from featlab.exhibits.reading import Data, View
 from featlab.exhibits.values import AnyNumber
 from featlab.study.description import Study
@@ -64,12 +65,14 @@ class Part:
         kind: what a point is: "simulate", "predict", "one-step-readout", or "module:name" of a runner.
         words: what it is called in statements, labels and names of numbers, where {words} stands.
         facts: what else may be said of it there, by name, such as an exponent that is claimed; no part of its points.
+        names: parameter -> what its values are called, such as {"width": {1: "one neuron"}}, for {width_words}.
     """
 
     study: Study
     kind: str = "simulate"
     words: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
+    names: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
 
 
 def no_theory(data: Data) -> Data:
@@ -93,10 +96,10 @@ class Exhibit:
         theory: what is predicted: for each study a dataset with the names and axes of the measurement, at the same
             labels or more (a finer grid for a line); axes along which nothing changes may be left out. Other names
             are for predictions that were not measured.
-        checks: what must hold, each with its negative control.
-        numbers: the table of predicted and measured numbers.
+        checks: statement -> what puts it to the test, with its negative control; several for different studies.
+        numbers: name -> a number, or several, in the table of predicted and measured ones.
         remarks: what else a reader must know.
-        figure: theory as lines, simulation as points with error bars.
+        figure: title -> panel: theory as lines, simulation as points with error bars.
         animation: the frames of a moving picture, where motion tells the story.
         shows: the lines of `featlab explain` that it shows, of `TOPICS`.
     """
@@ -110,10 +113,10 @@ class Exhibit:
     caption: str
     studies: Callable[[Size], Mapping[str, Part]]
     theory: Callable[[Data], Data] = no_theory
-    checks: Sequence[AnyCheck] = ()
-    numbers: Sequence[AnyNumber] = ()
-    remarks: Sequence[str | Callable[[View], str]] = ()
-    figure: Callable[..., Figure]
+    checks: Mapping[str, AnyCheck | Sequence[AnyCheck]] = field(default_factory=dict)
+    numbers: Mapping[str, AnyNumber | Sequence[AnyNumber]] = field(default_factory=dict)
+    remarks: str | Sequence[str | Callable[[View], str]] = ()
+    figure: AnyFigure | Callable[[Data, Any], Figure]
     animation: Callable[..., Iterator[Figure]] | None = None
     shows: tuple[str, ...] = ()
     # The way before checks were declared, for exhibits that are not converted yet.

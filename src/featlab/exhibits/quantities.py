@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,6 +41,11 @@ def matched_overlap(data: xr.Dataset) -> xr.DataArray:
 
     place = xr.DataArray(np.arange(data.sizes["direction"]), dims="direction")
     return abs(data["overlap"]).isel(neuron=place, direction=place)
+
+
+def root_d(scale: float = 1.0) -> Callable[[Mapping[str, Any]], float]:
+    """An allowance of scale / sqrt(d)."""
+    return lambda at: scale * at["dim"] ** -0.5
 
 
 def median(samples: np.ndarray) -> tuple[float, float]:

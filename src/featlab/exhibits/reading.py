@@ -6,6 +6,7 @@ number is read: declarations are made by importing a claim.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import xarray as xr
+    from xarray import Dataset as Dataset
 
     from featlab.exhibits.protocol import Part
 
@@ -46,7 +48,7 @@ class Of:
         study: of which study; of several, of the FIRST or LAST, or of all unless given.
         where: axis -> label, list of labels, FIRST, LAST, Nth(2), a slice of places, or a condition on labels.
         words: what a reader is told, with the parameters of the place in braces; the words of the study unless given.
-        theory: under which name theory has it, if that is not the study's.
+        theory: under which name theory has it, if that is not the study's; {study} is its name.
     """
 
     quantity: Reading
@@ -72,6 +74,14 @@ class View:
     theory: Data
     parts: Mapping[str, Part]
     known: frozenset[str]
+
+    @classmethod
+    def of(cls, data: Data, theory: Callable[[Data], Data], parts: Mapping[str, Part], known: Iterable[str]) -> View:
+        """With the parameters that all points share beside the numbers, so that data["dim"] is there at every size."""
+        shared = {name: _shared(part) for name, part in data.items()}
+        seen = {name: part.assign_coords(_missing(part, shared[name])) for name, part in data.items()}
+        said = {name: part.assign_coords(_missing(part, shared.get(name, {}))) for name, part in theory(seen).items()}
+        return cls(seen, said, parts, frozenset(known))
 
     def studies(self, named: Studies) -> list[str]:
         """Those of the named studies that this size has; all of them if none is named."""
@@ -104,6 +114,7 @@ class View:
         part, data = self.parts[study], self.data[study]
         chosen = data.isel(_positions(data, where))
         shared = {**self._numbers(study, where), **parameters_of(chosen), **part.facts}
+        shared |= {f"{name}_words": words[shared[name]] for name, words in part.names.items() if name in shared}
         return {**shared, "study": study, "words": part.words.format_map(shared)}
 
     def _numbers(self, study: str, where: Mapping[str, Any]) -> dict[str, Any]:
@@ -129,7 +140,7 @@ class View:
             name: another quantity of theory, at the same place, such as a bound.
         """
         study, values, places = self._found(of, place)
-        theory = _quantity(self.theory[of.theory or study], of.quantity if name is None else name)
+        theory = _quantity(self.theory[theory_name(of, study)], of.quantity if name is None else name)
         theory = _located(theory, values, places, values.dims)
         return runs_first(theory.transpose(*(axis for axis in values.dims if axis in theory.dims), ...))
 
@@ -137,7 +148,7 @@ class View:
         """The same as theory has them, on theory's own points of the axes that are left; the mean over runs."""
         study, values, places = self._found(of, place)
         single = [axis for axis, at in places.items() if isinstance(at, int)]
-        theory = _located(_quantity(self.theory[of.theory or study], of.quantity), values, places, single)
+        theory = _located(_quantity(self.theory[theory_name(of, study)], of.quantity), values, places, single)
         return theory.mean([axis for axis in _RUNS if axis in theory.dims])
 
     def _found(self, of: Of, place: Place | None) -> tuple[str, xr.DataArray, dict[str, Any]]:
@@ -153,9 +164,23 @@ class View:
         return study, {**{axis: at for axis, at in within.items() if axis in self.data[study].dims}, **of.where}
 
 
+def __getattr__(name: str) -> Any:
+    """Types of which claims speak in annotations only: nothing is loaded for them."""
+    if name in ("Array", "Dataset"):
+        import xarray as xr
+
+        return {"Array": xr.DataArray, "Dataset": xr.Dataset}[name]
+    raise AttributeError(name)
+
+
 def as_of(given: Of | Reading) -> Of:
     """A description, or the one that a quantity alone makes."""
     return given if isinstance(given, Of) else Of(given)
+
+
+def theory_name(of: Of, study: str) -> str:
+    """The name under which theory has numbers of a study."""
+    return study if of.theory is None else of.theory.format(study=study)
 
 
 def given(value: Given[T], fields: Fields) -> T:
@@ -167,6 +192,16 @@ def runs_first(values: xr.DataArray) -> xr.DataArray:
     """Repeats and seeds along one axis, `run`, which comes first; what has neither is left alone."""
     merged = [axis for axis in _RUNS if axis in values.dims]
     return values.stack(run=merged, create_index=False).transpose("run", ...) if merged else values
+
+
+def _shared(data: xr.Dataset) -> dict[str, Any]:
+    """The parameters of all points that are one number or one text."""
+    fixed = json.loads(data.attrs["fixed"])
+    return {name: value for name, value in fixed.items() if isinstance(value, int | float | str)}
+
+
+def _missing(data: xr.Dataset, shared: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in shared.items() if name not in data.variables and name not in data.dims}
 
 
 def _quantity(data: xr.Dataset, quantity: Reading) -> xr.DataArray:

@@ -1,7 +1,11 @@
-"""The table of numbers as declarations: predicted, measured with its error, and what an earlier prototype measured."""
+"""The table of numbers as declarations: predicted, measured with its error, and what an earlier prototype measured.
+
+An exhibit has them under their names: texts with the parameters of the place in braces.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,19 +20,19 @@ class Value(Declared):
     """A number of each study it speaks of, at each point along `each`.
 
     Attributes:
-        name: what it is, with the parameters of the place in braces.
         values: the numbers of all runs.
-        predicted: whether theory has it; or what is predicted.
+        predicted: whether theory has it; or what is predicted: a number, or the name of one that theory has.
         measured: whether it was; False for a number that only theory has.
+        error: whether it has one.
         earlier: what a prototype measured: a number, or one for each place.
         by: what places are told apart by in `earlier`: the axes of `each` unless given, and "study" for its name.
         summary: number and error from those of all runs; mean and standard error unless given.
     """
 
-    name: str
     values: Of | Reading
-    predicted: bool | Given[float | None] = True
+    predicted: bool | str | Given[float | None] = True
     measured: bool = True
+    error: bool = True
     earlier: float | Mapping[Any, float] | None = None
     by: Sequence[str] | str | None = None
     summary: Summary | None = None
@@ -37,11 +41,11 @@ class Value(Declared):
     def of(self) -> Of:
         return as_of(self.values)
 
-    def rows(self, view: View) -> list[Number]:
+    def rows(self, view: View, name: str) -> list[Number]:
         """One row for each place."""
         return [
             Number(
-                self.name.format_map(fields),
+                name.format_map(fields),
                 self._predicted(view, place, fields),
                 *(self._measured(view, place) if self.measured else (None, None)),
                 self._earlier(fields),
@@ -52,11 +56,12 @@ class Value(Declared):
     def _predicted(self, view: View, place: Place, fields: Fields) -> float | None:
         if isinstance(self.predicted, bool):
             return float(view.predicted(self.of, place).mean()) if self.predicted else None
-        return given(self.predicted, fields)
+        value = fields[self.predicted] if isinstance(self.predicted, str) else given(self.predicted, fields)
+        return value if value is None or math.isfinite(value) else None
 
     def _measured(self, view: View, place: Place) -> tuple[float, float | None]:
         value, error = summarised(view.measured(self.of, place), self.summary)
-        return value.item(), error.item()
+        return value.item(), error.item() if self.error else None
 
     def _earlier(self, fields: Mapping[str, Any]) -> float | None:
         if not isinstance(self.earlier, Mapping):
@@ -66,13 +71,14 @@ class Value(Declared):
         return self.earlier.get(key[0] if isinstance(key, tuple) and len(key) == 1 else key)
 
 
-AnyNumber = Value | Callable[[View], Number | Sequence[Number]]
+AnyNumber = Value | Callable[[View, str], Number | Sequence[Number]]
 
 
-def tabled(numbers: Sequence[AnyNumber], view: View) -> list[Number]:
-    """All rows; a plain function of the view gives one or several."""
+def tabled(numbers: Mapping[str, AnyNumber | Sequence[AnyNumber]], view: View) -> list[Number]:
+    """All rows; a plain function of view and name gives one, several, or none."""
     found: list[Number] = []
-    for number in numbers:
-        made = number.rows(view) if isinstance(number, Value) else number(view)
-        found += [made] if isinstance(made, Number) else made
+    for name, declared in numbers.items():
+        for number in declared if isinstance(declared, Sequence) else [declared]:
+            made = number.rows(view, name) if isinstance(number, Value) else number(view, name)
+            found += [made] if isinstance(made, Number) else made
     return found

@@ -8,15 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from featlab import exhibits as ex
-from featlab.exhibits.message_passing import END, RATIO, Runs, agreement, amp_part, bias, errors
-
-if TYPE_CHECKING:
-    import xarray as xr
+from featlab.exhibits.message_passing import BIAS, END, Runs, agreement, amp_part, errors
 
 TARGET = "sign(h1*h2)"
 CRITICAL = np.pi**2 / 4
@@ -63,7 +59,7 @@ def theory(data: ex.Data) -> ex.Data:
     return dict.fromkeys(data, curve)
 
 
-def overlap(data: xr.Dataset) -> xr.DataArray:
+def overlap(data: ex.Dataset) -> ex.Array:
     """The mean over both directions."""
     return ex.matched_overlap(data).mean("direction")
 
@@ -72,22 +68,18 @@ def _at(ratio: float, study: ex.Studies = _SOURCE, words: str = "n = {ratio:g} d
     return ex.Of(overlap, study, {**END, "ratio": ratio}, words)
 
 
-def _transition(view: ex.View) -> list[ex.Check]:
+def _transition(view: ex.View, statement: str) -> list[ex.Check]:
     """Found at the first ratio above the transition, and not below it."""
     above = min(at for at in view.data[_SOURCE]["ratio"].values.tolist() if at >= ABOVE)
-    statement = (
-        f"both directions are found (overlap above {FOUND}) from {above:g} d samples and not from {BELOW:g} d: the "
-        f"transition at pi^2/4 = {CRITICAL:.3f} lies between"
-    )
-    return ex.Contrast(statement, _at(above), _at(BELOW), beyond=FOUND).judge(view)
+    words = statement.format(found=FOUND, above=above, below=BELOW, critical=CRITICAL)
+    return ex.Contrast(_at(above), _at(BELOW), beyond=FOUND).judge(view, words)
 
 
-def _near_the_transition(view: ex.View) -> list[ex.Check]:
+def _near(view: ex.View, statement: str) -> list[ex.Check]:
     """Near the transition even a large dimension may be off its limit; but then less than half as much as 500."""
     found = []
     for name in view.studies(_LARGER):
-        statement = f"at n = {NEAR:g} d, d = {{dim}}, near the transition, the overlap is that of state evolution"
-        (check,) = ex.Close(statement, _at(NEAR, name), allowance=bias).judge(view)
+        (check,) = ex.Close(_at(NEAR, name), allowance=BIAS).judge(view, statement)
         both = (_at(NEAR), _at(NEAR, name))
         small, large = (abs(float((view.measured(of) - view.predicted(of)).mean())) for of in both)
         if check.outcome is ex.Outcome.FAILS and large < 0.5 * small:
@@ -112,25 +104,21 @@ EXHIBIT = ex.Exhibit(
     caption="Lines are state evolution, points the mean over runs of message passing with two standard errors.",
     studies=studies,
     theory=theory,
-    checks=(
-        _transition,
-        *agreement(overlap, _SOURCE, ABOVE),
-        *agreement(overlap, _LARGER, 3.5),
-        _near_the_transition,
-        ex.Ordered(
-            f"at n = {NEAR:g} d the overlap is larger at the larger dimension",
-            [_at(NEAR, _SOURCE, "d = {dim}"), _at(NEAR, _LARGER, "d = {dim}")],
+    checks={
+        "both directions are found (overlap above {found}) from {above:g} d samples and not from {below:g} d: the "
+        "transition at pi^2/4 = {critical:.3f} lies between": _transition,
+        **agreement(overlap, _SOURCE, ABOVE),
+        **agreement(overlap, _LARGER, 3.5),
+        f"at n = {NEAR:g} d, d = {{dim}}, near the transition, the overlap is that of state evolution": _near,
+        f"at n = {NEAR:g} d the overlap is larger at the larger dimension": ex.Ordered(
+            [_at(NEAR, _SOURCE, "d = {dim}"), _at(NEAR, _LARGER, "d = {dim}")]
         ),
-    ),
-    numbers=(
-        ex.Value(
-            "overlap at n = {ratio:g} d, d = {dim}",
-            ex.Of(overlap, where=END),
-            each="ratio",
-            earlier=_EARLIER,
-            by=("dim", "ratio"),
-        ),
-    ),
+    },
+    numbers={
+        "overlap at n = {ratio:g} d, d = {dim}": ex.Value(
+            ex.Of(overlap, where=END), each="ratio", earlier=_EARLIER, by=("dim", "ratio")
+        )
+    },
     remarks=(
         "The source shows half the squared error; here errors are E[(y - yhat)^2].",
         (
@@ -139,20 +127,16 @@ EXHIBIT = ex.Exhibit(
         ),
         "Overlaps up to signed permutations are positive by chance, too: about 1/sqrt(d) where nothing is found.",
     ),
-    figure=ex.Panels(
-        ex.Panel(
-            "y = sign(h1 h2): overlap",
-            [
-                ex.Overlay(ex.Of(overlap, _SOURCE, END), "ratio", line="state evolution", points=None),
-                ex.Overlay(ex.Of(overlap, where=END), "ratio", line=None, points="AMP, d = {dim:,}"),
-                _CRITICAL,
-            ],
-            x=RATIO,
+    figure={
+        "y = sign(h1 h2): overlap": ex.Panel(
+            ex.Overlay(ex.Of(overlap, _SOURCE, END), "ratio", line="state evolution", points=None),
+            ex.Overlay(ex.Of(overlap, where=END), "ratio", line=None, points="AMP, d = {dim:,}"),
+            _CRITICAL,
             y="overlap with each direction, q",
             legend="lower right",
-            options={"ylim": (0, 1.05)},
+            ylim=(0, 1.05),
         ),
-        errors(2.5, _CRITICAL),
-    ),
+        "errors on fresh samples": errors(_CRITICAL, top=2.5),
+    },
     shows=("critical_ratio", "amp"),
 )

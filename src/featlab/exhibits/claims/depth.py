@@ -7,14 +7,11 @@ layer fitted to n < D^4 samples gets what is linear in h*; a network with a laye
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from featlab import exhibits as ex
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 _RULE = {"learner": "layerwise", "activation": "h2+h3", "second_activation": "tanh", "second_width": 100}
 _GIVEN_DIRECTIONS, _GIVEN_SAMPLES = 10, [300, 1000, 3000]
@@ -23,11 +20,12 @@ _ROWS = [(10, 100, 30_000, 400), (16, 256, 30_000, 1200), (16, 256, 100_000, 120
 _LARGE_ROWS = [(32, 1024, 300_000, 8000), (32, 1024, 1_000_000, 8000)]
 # From this n/(d D) on the first layer knows its directions well enough for the third layer to matter.
 _ENOUGH = 20
-# (I), (II), (III) as a prototype measured them, by dimension and samples.
-_QUADRATIC = {(100, 30_000): 0.466, (256, 30_000): 0.743, (256, 100_000): 0.513, (500, 100_000): 0.776}
-_TWO = {(100, 30_000): 0.321, (256, 30_000): 0.432, (256, 100_000): 0.320, (500, 100_000): 0.345}
-_THREE = {(100, 30_000): 0.095, (256, 30_000): 0.325, (256, 100_000): 0.125, (500, 100_000): 0.099}
-_SIZES = ("dim", "samples")
+# As a prototype measured them, by dimension and samples.
+_EARLIER = {
+    "I": {(100, 30_000): 0.466, (256, 30_000): 0.743, (256, 100_000): 0.513, (500, 100_000): 0.776},
+    "II": {(100, 30_000): 0.321, (256, 30_000): 0.432, (256, 100_000): 0.320, (500, 100_000): 0.345},
+    "III": {(100, 30_000): 0.095, (256, 30_000): 0.325, (256, 100_000): 0.125, (500, 100_000): 0.099},
+}
 _SETTING, _WORDS = "target_dim_samples_width", "d = {dim}, D = {directions}, n = {samples}"
 
 
@@ -45,8 +43,10 @@ def studies(size: ex.Size) -> Mapping[str, ex.Part]:
         key=131,
         observe=["risk_share"],
     )
+    names = {"none": "two layers", "second": "three layers", "first": "two layers", "both": "three layers"}
+    parts = {"given": ex.Part(given, names={"trained": names})}
     if size is ex.Size.QUICK:
-        return {"given": ex.Part(given)}
+        return parts
     rows = _ROWS if size is ex.Size.PAPER else _LARGE_ROWS
     trained = ex.Study(
         {**_RULE, "steps": 8, "steps_per_batch": None, "second_steps": 5, "times": [8], "seeds": 1},
@@ -55,7 +55,7 @@ def studies(size: ex.Size) -> Mapping[str, ex.Part]:
         repeats=3,
         observe=["risk_share", "first_overlap"],
     )
-    return {"given": ex.Part(given), "trained": ex.Part(trained)}
+    return {**parts, "trained": ex.Part(trained, names={"trained": names})}
 
 
 def theory(data: ex.Data) -> ex.Data:
@@ -80,7 +80,7 @@ def theory(data: ex.Data) -> ex.Data:
     return found
 
 
-def with_ratio(data: xr.Dataset) -> xr.Dataset:
+def with_ratio(data: ex.Dataset) -> ex.Dataset:
     """With the number of directions, and n/(d D), which decides whether the first layer finds them."""
     directions = [int(text.rpartition(",")[2].strip(" )")) for text in data["target"].values.tolist()]
     return data.assign_coords(
@@ -88,32 +88,20 @@ def with_ratio(data: xr.Dataset) -> xr.Dataset:
     )
 
 
-def share(data: xr.Dataset) -> xr.DataArray:
+def share(data: ex.Dataset) -> ex.Array:
     """What is left over the variance."""
     return with_ratio(data)["risk_share"]
-
-
-def _given(trained: str, words: str, samples: Any = 1000) -> ex.Of:
-    return ex.Of("risk_share", "given", {"samples": samples, "trained": trained}, words)
 
 
 def _trained(trained: str, quantity: ex.Reading = "risk_share") -> ex.Of:
     return ex.Of(quantity, "trained", {"trained": trained})
 
 
-def _separated(where: str, two: ex.Of, three: ex.Of, **options: Any) -> ex.Above:
-    """Two layers are not below the bound, and three layers, which are the control, are."""
-    words = "two layers leave at least {bound:.1%} of the variance, what is not linear in h*; three leave less"
-    return ex.Above(f"{where}: {words}", two, "linear", three, "three layers", **options)
-
-
-def _left(of: ex.Of, along: str, words: str, **options: Any) -> ex.Overlay:
-    return ex.Overlay(of, along, line=None, points=words, **options)
-
-
+_TWO = ex.Of("risk_share", "given", {"samples": 1000, "trained": "none"}, "two")
+_THREE = ex.Of("risk_share", "given", {"samples": 1000, "trained": "second"}, "three")
+_EACH: dict[str, Any] = {"each": _SETTING, "by": ("dim", "samples")}
 _LINEAR = ex.Mark(lambda view: float(view.theory["given"]["linear"]), "best that is linear in h*", along="y")
-_PANEL: dict[str, Any] = {"y": "risk over variance", "legend": "best", "options": {"ylim": (0, None)}}
-_BOTH = ((0, "none", "first", "two layers"), (1, "second", "both", "three layers"))
+_LEFT = "two layers leave at least {bound:.1%} of the variance, what is not linear in h*; three leave less"
 
 
 def _formula(axes: Any, view: ex.View) -> None:
@@ -137,77 +125,50 @@ EXHIBIT = ex.Exhibit(
     "linear in h* leaves for many directions D.",
     studies=studies,
     theory=theory,
-    checks=(
-        _separated("with the directions given and n = 1000", _given("none", "two"), _given("second", "three")),
-        ex.Ordered(
-            "with the directions given, three layers leave less than two",
-            [_given("second", "three"), _given("none", "two")],
-        ),
-        _separated(
-            f"all layers trained, {_WORDS}",
+    checks={
+        f"with the directions given and n = 1000: {_LEFT}": ex.Above(_TWO, "linear", _THREE, "three layers"),
+        "with the directions given, three layers leave less than two": ex.Ordered([_THREE, _TWO]),
+        f"all layers trained, {_WORDS}: {_LEFT}": ex.Above(
             _trained("first"),
+            "linear",
             _trained("both"),
+            "three layers",
             each=_SETTING,
             only=lambda at: at["ratio"] > _ENOUGH,
         ),
-        ex.Close(
-            "the first layer knows its directions as well as predicted (M_W), up to the 1% of a finite D",
-            _trained("both", "first_overlap"),
-            allowance=0.01,
+        "the first layer knows its directions as well as predicted (M_W), up to the 1% of a finite D": ex.Close(
+            _trained("both", "first_overlap"), allowance=0.01
         ),
-    ),
-    numbers=(
-        ex.Value(
-            "risk of two layers over the variance, directions given, n = 1000",
-            _given("none", "two"),
-            lambda at: at["linear"],
-            earlier=0.37,
+    },
+    numbers={
+        "risk of two layers over the variance, directions given, n = 1000": ex.Value(_TWO, "linear", earlier=0.37),
+        "risk of three layers over the variance, directions given, n = 1000": ex.Value(_THREE, 0.0, earlier=0.09),
+        f"(I) all quadratics, {_WORDS}": ex.Value(
+            _trained("both"), "quadratic", measured=False, earlier=_EARLIER["I"], **_EACH
         ),
-        ex.Value(
-            "risk of three layers over the variance, directions given, n = 1000",
-            _given("second", "three"),
-            0.0,
-            earlier=0.09,
-        ),
-        ex.Value(
-            f"(I) all quadratics, {_WORDS}",
-            _trained("both"),
-            lambda at: at["quadratic"],
-            measured=False,
-            each=_SETTING,
-            earlier=_QUADRATIC,
-            by=_SIZES,
-        ),
-        ex.Value(f"(II) two layers, {_WORDS}", _trained("first"), False, each=_SETTING, earlier=_TWO, by=_SIZES),
-        ex.Value(f"(III) three layers, {_WORDS}", _trained("both"), False, each=_SETTING, earlier=_THREE, by=_SIZES),
-    ),
-    remarks=(
-        (
-            "What counts is n/(d D), with a large constant: at D = sqrt(d) three layers part from two near n = d^2, "
-            "not at the theorem's d^1.5. At D = 10 the field h* is far from Gaussian, and two layers leave more than "
-            "the limit of large D."
-        ),
-    ),
-    figure=ex.Panels(
-        ex.Panel(
-            f"directions given, D = {_GIVEN_DIRECTIONS}",
-            [
-                *(_left(_given(given, "", slice(None)), "samples", words, series=at) for at, given, _, words in _BOTH),
-                _LINEAR,
-            ],
+        f"(II) two layers, {_WORDS}": ex.Value(_trained("first"), False, earlier=_EARLIER["II"], **_EACH),
+        f"(III) three layers, {_WORDS}": ex.Value(_trained("both"), False, earlier=_EARLIER["III"], **_EACH),
+    },
+    remarks="What counts is n/(d D), with a large constant: at D = sqrt(d) three layers part from two near n = d^2, "
+    "not at the theorem's d^1.5. At D = 10 the field h* is far from Gaussian, and two layers leave more than the limit "
+    "of large D.",
+    figure={
+        "directions given, D = 10": ex.Panel(
+            ex.Overlay(ex.Of("risk_share", "given"), "samples", None, "{trained_words}", each="trained"),
+            _LINEAR,
             x="samples, n",
+            y="risk over variance",
             ticks={"x": lambda view: view.data["given"]["samples"].values.tolist()},
-            **{**_PANEL, "options": {"ylim": (0, None), "xscale": "log"}},
+            xscale="log",
+            ylim=(0, None),
         ),
-        ex.Panel(
-            "all layers trained",
-            [
-                *(_left(_trained(trained, share), "ratio", words, series=at) for at, _, trained, words in _BOTH),
-                _formula,
-                _LINEAR,
-            ],
+        "all layers trained": ex.Panel(
+            ex.Overlay(ex.Of(share, "trained"), "ratio", None, "{trained_words}", each="trained"),
+            _formula,
+            _LINEAR,
             x="n / (d D)",
-            **_PANEL,
+            y="risk over variance",
+            ylim=(0, None),
         ),
-    ),
+    },
 )

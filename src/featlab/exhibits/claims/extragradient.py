@@ -71,46 +71,31 @@ EXHIBIT = ex.Exhibit(
     caption="Lines are the limit of large d, points the mean over seeds with two standard errors.",
     studies=studies,
     theory=theory,
-    checks=(
-        ex.Agrees(
-            "the overlap {words} follows the limit of large d at d = {dim}",
-            "overlap",
-            study=(_INNER, _OTHER),
-            each="dim",
-            signless=True,
+    checks={
+        "the overlap {words} follows the limit of large d at d = {dim}": ex.Agrees(
+            "overlap", (_INNER, _OTHER), each="dim", signless=True
         ),
-        ex.Contrast(
-            f"with the inner step the direction is found (|m| > {RECOVERED}) after {{time:g}} d samples",
-            ex.Of(_SIZE, _INNER, _END),
-            ex.Of(_SIZE, _PLAIN, _END),
-            beyond=RECOVERED,
+        "with the inner step the direction is found (|m| > 0.5) after {time:g} d samples": ex.Contrast(
+            ex.Of(_SIZE, _INNER, _END), ex.Of(_SIZE, _PLAIN, _END), beyond=RECOVERED
         ),
-        ex.Close(
-            "half of the overlap is there after {predicted:.1f} d samples, also at d = {dim}",
-            ex.Of(_HALF_TIME, _INNER),
-            each="dim",
-            allowance=lambda at: at["dim"] ** -0.5,
+        "half of the overlap is there after {predicted:.1f} d samples, also at d = {dim}": ex.Close(
+            ex.Of(_HALF_TIME, _INNER), each="dim", allowance=ex.root_d()
         ),
-    ),
-    numbers=(
-        ex.Value(
-            "|m| {words}, d = {dim}",
-            ex.Of(_SIZE, where={"time": ex.LAST}),
-            each="dim",
-            earlier=_EARLIER,
-            by=("study", "dim"),
+    },
+    numbers={
+        "|m| {words}, d = {dim}": ex.Value(
+            ex.Of(_SIZE, where={"time": ex.LAST}), each="dim", earlier=_EARLIER, by=("study", "dim")
         ),
-        ex.Value("half time, d = {dim}", ex.Of(_HALF_TIME, _INNER), each="dim", earlier=_EARLIER_HALF),
-    ),
-    figure=ex.Panels(
-        ex.Panel(
-            "He3: every sample used twice",
-            [ex.Overlay(ex.Of(_SIZE, where={"dim": ex.LAST}), "time", points="{words}, d = {dim}", thin=2)],
-            x="samples over dimension, n / d",
+        "half time, d = {dim}": ex.Value(ex.Of(_HALF_TIME, _INNER), each="dim", earlier=_EARLIER_HALF),
+    },
+    figure={
+        "He3: every sample used twice": ex.Panel(
+            ex.Overlay(ex.Of(_SIZE, where={"dim": ex.LAST}), "time", points="{words}, d = {dim}", thin=2),
+            x=ex.PER_DIM,
             y="overlap |m|",
             legend="center right",
-            options={"ylim": (None, 1.0)},
+            ylim=(None, 1.0),
         )
-    ),
+    },
     shows=("generative_exponent", "batch_reuse"),
 )

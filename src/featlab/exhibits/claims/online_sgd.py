@@ -66,17 +66,12 @@ EXHIBIT = ex.Exhibit(
     caption="Lines are the equation, points the mean over seeds with two standard errors.",
     studies=studies,
     theory=theory,
-    checks=(ex.Agrees("the overlap at information exponent {order} follows its equation", "overlap"),),
-    numbers=(ex.Value("m at n = {time:g} d, exponent {order}", ex.Of("overlap", where={"time": ex.Nth(_LOOKS // 2)})),),
-    figure=ex.Panels(
-        ex.Panel(
-            "exponent {order}: {words}",
-            [ex.Overlay("overlap", "time", points="")],
-            x="samples over dimension, n / d",
-            y="overlap m",
-            each="study",
-            options={"ylim": (0, 1)},
+    checks={"the overlap at information exponent {order} follows its equation": ex.Agrees("overlap")},
+    numbers={"m at n = {time:g} d, exponent {order}": ex.Value(ex.Of("overlap", where={"time": ex.Nth(_LOOKS // 2)}))},
+    figure={
+        "exponent {order}: {words}": ex.Panel(
+            ex.Overlay("overlap", "time", points=""), each="study", x=ex.PER_DIM, y="overlap m", ylim=(0, 1)
         )
-    ),
+    },
     shows=("information_exponent", "one_pass_sgd"),
 )
