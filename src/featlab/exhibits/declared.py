@@ -190,9 +190,7 @@ class Exponent(DeclaredCheck):
         if enough or self.needs is None:
             return [self.judge_at(view, place, fields, statement) for place, fields in enough]
         detail = f"it takes {self.least} points at least."
-        return [
-            Check(self.statement, Outcome.CANNOT_TELL, detail, f"the exponent {self.wrong}", False, needs=self.needs)
-        ]
+        return [Check(statement, Outcome.CANNOT_TELL, detail, f"the exponent {self.wrong}", False, needs=self.needs)]
 
     def points(self, view: View, place: Place) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """x, y and its error."""
@@ -315,8 +313,9 @@ class Above(DeclaredCheck):
     def judge_at(self, view: View, place: Place, fields: dict[str, Any], statement: str) -> Check:
         from featlab.exhibits.checks import above
 
-        number = isinstance(self.bound, int | float)
-        bound = self.bound if number else view.predicted(self.of, place, self.bound)
+        bound: Any = self.bound
+        if not isinstance(bound, int | float):
+            bound = view.predicted(self.of, place, bound)
         fields = {**fields, "bound": _only(bound)}
         margins = [view.measured(of, place) - bound for of in (self.of, self.control)]
         sign = -1 if self.below else 1

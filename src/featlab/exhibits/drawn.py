@@ -46,7 +46,7 @@ class Overlay:
     thin: int = 1
     summary: Summary | None = None
 
-    def places(self, view: View, within: Place | None) -> list[tuple[Place, Mapping[str, Any]]]:
+    def places(self, view: View, within: Place | None) -> list[tuple[Place, dict[str, Any]]]:
         """The series, with what their labels may speak of."""
         of, found = as_of(self.values), []
         for place in view.places(Of(of.quantity, within.study) if within and of.study is None else of, self.each):
@@ -87,7 +87,7 @@ class Histogram:
     label: str = "simulation"
     series: int = 0
 
-    def places(self, view: View, within: Place | None) -> list[tuple[Place, Mapping[str, Any]]]:
+    def places(self, view: View, within: Place | None) -> list[tuple[Place, dict[str, Any]]]:
         """The one place, if this size has the study."""
         return Overlay(self.values, "").places(view, within)
 
@@ -186,15 +186,15 @@ class Panel:
             add_legend(axes, loc=self.legend)
 
 
-AnyFigure = Mapping[str, Panel] | Callable[[View], "Figure"]
+AnyFigure = Mapping[str, Panel] | Callable[..., "Figure"]
 
 
-def drawn(figure: AnyFigure, view: View) -> Figure:
+def drawn(figure: AnyFigure, view: View, *predicted: Any) -> Figure:
     """The panels under their titles, side by side, up to three in a row; or what a plain function draws."""
     from featlab.figures.panels import panels
 
     if callable(figure):
-        return figure(view)
+        return figure(view, *predicted)
     shown = [(title, panel, place) for title, panel in figure.items() for place in panel.places(view)]
     titles = [title.format_map(panel.fields(view, place)) for title, panel, place in shown]
     # Panels that show the same of several places need their y axis named once.

@@ -116,7 +116,7 @@ class Exhibit:
     checks: Mapping[str, AnyCheck | Sequence[AnyCheck]] = field(default_factory=dict)
     numbers: Mapping[str, AnyNumber | Sequence[AnyNumber]] = field(default_factory=dict)
     remarks: str | Sequence[str | Callable[[View], str]] = ()
-    figure: AnyFigure | Callable[[Data, Any], Figure]
+    figure: AnyFigure
     animation: Callable[..., Iterator[Figure]] | None = None
     shows: tuple[str, ...] = ()
     # The way before checks were declared, for exhibits that are not converted yet.

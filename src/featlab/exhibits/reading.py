@@ -10,19 +10,21 @@ import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     import xarray as xr
-    from xarray import Dataset as Dataset
 
     from featlab.exhibits.protocol import Part
+
+    Array = xr.DataArray
+    Dataset = xr.Dataset
 
 Data = Mapping[str, "xr.Dataset"]
 Reading = str | Callable[["xr.Dataset"], "xr.DataArray"]
 Fields = Mapping[str, Any]
 T = TypeVar("T")
-Given = T | Callable[[Fields], T]  # a value, or one that depends on the place
+Given: TypeAlias = T | Callable[[Fields], T]  # a value, or one that depends on the place
 
 _RUNS = ("repeat", "seed")
 _NEAR = 1e-6
@@ -164,7 +166,7 @@ class View:
         return study, {**{axis: at for axis, at in within.items() if axis in self.data[study].dims}, **of.where}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> type:
     """Types of which claims speak in annotations only: nothing is loaded for them."""
     if name in ("Array", "Dataset"):
         import xarray as xr

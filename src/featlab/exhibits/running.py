@@ -138,8 +138,7 @@ def _found(exhibit: Exhibit, data: Data, parts: Mapping[str, Part]) -> tuple[Fin
 def _pictures(exhibit: Exhibit, given: tuple[Any, ...], directory: Path) -> dict[str, str]:
     from featlab.exhibits.pictures import write_animation, write_figure
 
-    figure = exhibit.figure(*given) if len(given) > 1 else drawn(exhibit.figure, *given)
-    files = write_figure(figure, directory)
+    files = write_figure(drawn(exhibit.figure, *given), directory)
     if exhibit.animation is not None:
         files |= write_animation(exhibit.animation(*given), directory)
     return files

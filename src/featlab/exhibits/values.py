@@ -43,15 +43,12 @@ class Value(Declared):
 
     def rows(self, view: View, name: str) -> list[Number]:
         """One row for each place."""
-        return [
-            Number(
-                name.format_map(fields),
-                self._predicted(view, place, fields),
-                *(self._measured(view, place) if self.measured else (None, None)),
-                self._earlier(fields),
-            )
-            for place, fields in self.places(view)
-        ]
+        found = []
+        for place, fields in self.places(view):
+            measured, error = self._measured(view, place) if self.measured else (None, None)
+            predicted, earlier = self._predicted(view, place, fields), self._earlier(fields)
+            found.append(Number(name.format_map(fields), predicted, measured, error, earlier))
+        return found
 
     def _predicted(self, view: View, place: Place, fields: Fields) -> float | None:
         if isinstance(self.predicted, bool):

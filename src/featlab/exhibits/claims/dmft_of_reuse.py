@@ -72,8 +72,9 @@ def _usual_form(runs: ex.Dataset, full: ex.Dataset) -> ex.Dataset:
 
 def along(data: ex.Dataset) -> ex.Array:
     """The first neuron's overlap with the leading direction."""
-    first = data["overlap"].isel(neuron=0)
-    return sum(weight * first.isel(direction=at) for at, weight in enumerate(LEADING))
+    import xarray as xr
+
+    return data["overlap"].isel(neuron=0).dot(xr.DataArray(list(LEADING), dims="direction"), "direction")
 
 
 def first_norm(data: ex.Dataset) -> ex.Array:

@@ -78,7 +78,7 @@ def theory(data: ex.Data) -> ex.Data:
 
 def power(data: ex.Dataset) -> ex.Array:
     """Of d, which n is."""
-    return np.log(data["samples"]) / np.log(data["dim"])
+    return data["samples"].copy(data=np.log(data["samples"].values) / np.log(data["dim"].item()))
 
 
 def _constants(runs: ex.Dataset) -> list[float]:
@@ -89,7 +89,7 @@ def _constants(runs: ex.Dataset) -> list[float]:
     fixed, last = ex.parameters_at(runs), runs.isel(time=-1)
     goal, found = target(fixed["target"], noise=fixed["noise"]), []
     for seed in range(last.sizes["seed"]):
-        best = last.isel(seed=seed, restart=int(last["restart_loss"].isel(seed=seed).argmin()))
+        best = last.isel(seed=seed, restart=int(np.argmin(last["restart_loss"].values[seed])))
         cosine = best["restart_cosine"].values[0]
         neurons = Neurons(best["restart_knots"].values, best["restart_signs"].values)
         reached = (fixed["penalty"], 1 if cosine > 0 else -1, best["restart_second_layer"].values)
