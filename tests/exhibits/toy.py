@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import xarray as xr
 from matplotlib.figure import Figure
 
-from featlab.exhibits.checks import close, mean_and_error
-from featlab.exhibits.protocol import Exhibit, Part, Size
-from featlab.exhibits.verdict import Finding, Number
-from featlab.figures.panels import measured_points, panels, theory_line
-from featlab.study import Runner, Study
+from featlab import exhibits as ex
+from featlab.figures.panels import panels
+from featlab.study import Runner
 
-SEEDS = {Size.QUICK: 30, Size.PAPER: 60, Size.LARGE: 90}
+SEEDS = {ex.Size.QUICK: 30, ex.Size.PAPER: 60, ex.Size.LARGE: 90}
 
 
 def run_point(point, key):
@@ -27,38 +26,35 @@ def run_point(point, key):
 RUNNER = Runner(run_point, index=("seed",))
 
 
-def exhibit(claimed: float = 1.0, mean: float = 1.0, moving: bool = False) -> Exhibit:
-    def studies(size: Size) -> dict[str, Part]:
-        return {"coins": Part(Study({"mean": mean, "seeds": SEEDS[size]}, key=3), f"{__name__}:RUNNER")}
+def exhibit(claimed: float = 1.0, mean: float = 1.0, moving: bool = False, **changed) -> ex.Exhibit:
+    def studies(size: ex.Size) -> dict[str, ex.Part]:
+        return {"coins": ex.Part(ex.Study({"mean": mean, "seeds": SEEDS[size]}, key=3), f"{__name__}:RUNNER")}
 
-    def verdict(data, predicted) -> Finding:
-        heights = data["coins"]["height"].values
-        number = Number("height <&>", predicted, *mean_and_error(heights), 0.99)
-        return Finding(
-            [close("the mean is as claimed", heights, predicted)], [number], ["A remark with <b>marks</b> & signs."]
-        )
+    def theory(data: ex.Data) -> ex.Data:
+        return {"coins": xr.Dataset({"height": claimed})}
 
-    def figure(data, predicted) -> Figure:
-        made, (axes,) = panels(["Coins"], x="seed", y="height")
-        theory_line(axes, [0, 30], [predicted, predicted], label="theory")
-        measured_points(axes, data["coins"]["seed"], data["coins"]["height"], None, label="simulation")
-        return made
+    def animation(view: ex.View) -> Iterator[Figure]:
+        for count in (10, 20, 30):
+            made, (axes,) = panels(["Coins"], x="seed", y="height")
+            axes.plot(view.data["coins"]["height"].values[:count])
+            yield made
 
-    def animation(data, predicted) -> Iterator[Figure]:
-        for _ in range(3):
-            yield figure(data, predicted)
-
-    return Exhibit(
-        id="toy",
-        title="A coin <fair>",
-        claim="Its mean is what is claimed & no more.",
-        document="multi-index",
-        papers=("damian2022",),
-        protocol="Toss it.",
-        caption="The line is the claim, points are tosses.",
-        studies=studies,
-        prediction=lambda data: claimed,
-        verdict=verdict,
-        figure=figure,
-        animation=animation if moving else None,
-    )
+    given = {
+        "id": "toy",
+        "title": "A coin <fair>",
+        "claim": "Its mean is what is claimed & no more.",
+        "document": ex.MULTI_INDEX,
+        "papers": ("damian2022",),
+        "protocol": "Toss it.",
+        "caption": "The line is the claim, bars are tosses.",
+        "studies": studies,
+        "theory": theory,
+        "checks": {"the mean is as claimed": ex.Close("height")},
+        "numbers": {"height <&>": ex.Value("height", earlier=0.99)},
+        "remarks": "A remark with <b>marks</b> & signs.",
+        "figure": {
+            "Coins": ex.Panel(ex.Histogram("height", np.linspace(0, 2, 21).tolist()), ex.Mark(claimed, "claimed"))
+        },
+        "animation": animation if moving else None,
+    }
+    return ex.Exhibit(**{**given, **changed})

@@ -14,32 +14,31 @@ class Document:
     about: str
 
 
-_ALL = (
-    Document(
-        "structured-data",
-        "Feature learning on structured data",
-        "A talk: kernels against networks after one gradient step, inputs with a spike, normalised flows, Langevin "
-        "dynamics on parities.",
-    ),
-    Document(
-        "giant-steps",
-        "Learning one giant step at a time",
-        "A talk: what one or several large gradient steps find, and what the second layer then explains.",
-    ),
-    Document(
-        "tied-network",
-        "Single-index models with shallow networks",
-        "A poster: gradient flow of a network whose neurons share one direction.",
-    ),
-    Document(
-        "multi-index",
-        "Multi-index models: easy, hard, and by which algorithm",
-        "A talk: message passing, one-pass and reused-batch gradient descent, spectra of features, depth.",
-    ),
-    Document(
-        "first-step",
-        "The first gradient step",
-        "Reading notes: representations learned by one step, its rank-one gradient, ridge on trained features.",
-    ),
+STRUCTURED_DATA = Document(
+    "structured-data",
+    "Feature learning on structured data",
+    "A talk: kernels against networks after one gradient step, inputs with a spike, normalised flows, Langevin "
+    "dynamics on parities.",
 )
-DOCUMENTS = {document.key: document for document in _ALL}
+GIANT_STEPS = Document(
+    "giant-steps",
+    "Learning one giant step at a time",
+    "A talk: what one or several large gradient steps find, and what the second layer then explains.",
+)
+TIED_NETWORK = Document(
+    "tied-network",
+    "Single-index models with shallow networks",
+    "A poster: gradient flow of a network whose neurons share one direction.",
+)
+MULTI_INDEX = Document(
+    "multi-index",
+    "Multi-index models: easy, hard, and by which algorithm",
+    "A talk: message passing, one-pass and reused-batch gradient descent, spectra of features, depth.",
+)
+FIRST_STEP = Document(
+    "first-step",
+    "The first gradient step",
+    "Reading notes: representations learned by one step, its rank-one gradient, ridge on trained features.",
+)
+# Ours, in the order in which they are shown; those of other packages come after them.
+DOCUMENTS = (STRUCTURED_DATA, GIANT_STEPS, TIED_NETWORK, MULTI_INDEX, FIRST_STEP)

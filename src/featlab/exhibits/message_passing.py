@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import xarray as xr
 
-from featlab.exhibits.protocol import Part
-from featlab.gaussian.hermite import Floats
-from featlab.study import Study
+from featlab.exhibits.declared import Close
+from featlab.exhibits.drawn import Mark, Overlay, Panel
+from featlab.exhibits.protocol import Part, Study
+from featlab.exhibits.quantities import root_d
+from featlab.exhibits.reading import LAST, Of, Reading, Studies
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from featlab.gaussian.hermite import Floats
 
 # As in the code of Troiani et al. 2024: damping .35 and at most 200 iterations.
 ITERATIONS = 200
+END = {"time": LAST}
 OBSERVED = ("overlap", "risk", "posterior_risk")
 
 
@@ -43,6 +51,34 @@ def amp_part(target: str, dim: int, runs: Runs, key: int, observed: Sequence[str
     return Part(
         Study(fixed, axes, {"samples": "round(ratio*dim)"}, repeats=runs.repeats, key=key, observe=list(observed))
     )
+
+
+# What a finite dimension is allowed: the bias of message passing, measured for other targets at d = 500 to 8000, is
+# below this fraction of the overlap.
+BIAS = root_d(0.25)
+
+
+def agreement(overlap: Reading, study: Studies, least: float) -> dict[str, Close]:
+    """Overlaps and errors are those of state evolution at all ratios from `least` on."""
+    quantities: dict[str, Reading] = {
+        "overlaps are those of state evolution": overlap,
+        "so is the error of the plug-in predictor": "risk",
+        "so is that of the posterior mean": "posterior_risk",
+    }
+    where = {**END, "ratio": lambda ratio: ratio >= least}
+    return {
+        f"at n >= {least:g} d, d = {{dim}}, {words}": Close(Of(of, study, where), allowance=BIAS)
+        for words, of in quantities.items()
+    }
+
+
+def errors(*marks: Mark, top: float) -> Panel:
+    """Both errors on fresh samples against n/d, at the largest dimension."""
+    layers = [
+        Overlay(Of(name, LAST, END), "ratio", f"{words}, theory", f"{words}, AMP, d = {{dim:,}}", series=series)
+        for series, (name, words) in enumerate({"risk": "plug-in", "posterior_risk": "posterior mean"}.items())
+    ]
+    return Panel(*layers, *marks, y="mean squared error", legend="upper right", ylim=(0, top))
 
 
 def all_runs(values: xr.DataArray) -> xr.DataArray:

@@ -1,14 +1,12 @@
-"""One point of a `simulate` study as `featlab.compare` takes it, and what theory says of the same point."""
+"""Points of a `simulate` study as `featlab.compare` takes them, and what theory says of the same points."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import xarray as xr
-
-from featlab.runners.questions import experiment_of
-from featlab.theory import predict
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 def at_point(data: xr.Dataset, **place: Any) -> xr.Dataset:
@@ -32,13 +30,42 @@ def predict_at(data: xr.Dataset, *, start: xr.Dataset | None = None, **place: An
         start: begin from the starts of these simulated seeds, as `featlab.predict` does.
         place: where on its axes; and parameters to change, such as `times` for a smooth line.
     """
-    return predict(experiment_of(parameters_at(data, **place)), start=start)
+    from featlab.experiments.text import RUN_ONLY
+    from featlab.runners.questions import experiment_of
+    from featlab.theory import predict
+
+    parameters = {**parameters_at(data, **place), **dict.fromkeys((*RUN_ONLY, "observe"))}  # what was asked of the runs
+    return predict(experiment_of(parameters), start=start)
+
+
+def predict_over(data: xr.Dataset, *axes: str, **changes: Any) -> xr.Dataset:
+    """What theory says of the points of a study along some of its axes, as one dataset with these axes.
+
+    Args:
+        data: the results of a study.
+        axes: of the study.
+        changes: parameters to change: a value for all points; for one of `axes`, its labels, such as a finer grid.
+    """
+    import xarray as xr
+
+    if not axes:
+        return predict_at(data, **changes)
+    first, *rest = axes
+    labels = list(changes.pop(first, data[first].values.tolist()))
+    found = [predict_over(data, *rest, **changes, **{first: label}) for label in labels]
+    together = xr.concat(found, first, coords="minimal", compat="override", join="exact", combine_attrs="override")
+    return together.assign_coords({first: labels})
 
 
 def parameters_at(data: xr.Dataset, **place: Any) -> dict[str, Any]:
     """The parameters of one point: those that all points share, those of its place, and those derived from it."""
     plain = {name: getattr(value, "tolist", lambda value=value: value)() for name, value in place.items()}
     on_axes = {name: value for name, value in place.items() if name in data.indexes and value in data.indexes[name]}
-    there = data.sel(on_axes).coords if on_axes else data.coords
-    derived = {str(name): there[name].item() for name in there if there[name].ndim == 0 and name not in place}
-    return {**json.loads(data.attrs["fixed"]), **derived, **plain}
+    return {**parameters_of(data.sel(on_axes) if on_axes else data, place), **plain}
+
+
+def parameters_of(chosen: xr.Dataset, but: Any = ()) -> dict[str, Any]:
+    """The parameters that all points of a dataset share."""
+    there = chosen.coords
+    derived = {str(name): there[name].item() for name in there if there[name].ndim == 0 and name not in but}
+    return {**json.loads(chosen.attrs["fixed"]), **derived}

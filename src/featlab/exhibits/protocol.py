@@ -1,22 +1,25 @@
-"""What an exhibit is: a claim, the study that tests it, what theory predicts, the verdict, the picture.
+"""What an exhibit is: a claim, the studies that test it, what theory predicts, the checks, the numbers, the picture.
 
-An exhibit only puts together what the library has: the studies say what is run, `prediction` calls the theory,
-`verdict` hands both to `featlab.exhibits.checks`, `figure` hands both to `featlab.figures`.
+An exhibit only declares: the studies say what is run, `theory` asks the theory where that was run, checks, numbers and
+picture name what they speak of. Importing one is cheap: `featlab explain` reads the titles of all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from featlab.citations import cite
-from featlab.exhibits.documents import DOCUMENTS
+from featlab.citations import Citation, cite
+from featlab.exhibits.declared import AnyCheck
+from featlab.exhibits.documents import Document
+from featlab.exhibits.drawn import AnyFigure
+from featlab.exhibits.reading import Data, View
+from featlab.exhibits.values import AnyNumber
 from featlab.study.description import Study
 
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.figure import Figure
 
     from featlab.exhibits.verdict import Finding
@@ -55,31 +58,48 @@ class Size(StrEnum):
 
 @dataclass(frozen=True)
 class Part:
-    """One study of an exhibit, and what a point of it is: "simulate", "predict", or "module:name" of a runner."""
+    """One study of an exhibit.
+
+    Attributes:
+        study: its points.
+        kind: what a point is: "simulate", "predict", "one-step-readout", or "module:name" of a runner.
+        words: what it is called in statements, labels and names of numbers, where {words} stands.
+        facts: what else may be said of it there, by name, such as an exponent that is claimed; no part of its points.
+        names: parameter -> what its values are called, such as {"width": {1: "one neuron"}}, for {width_words}.
+    """
 
     study: Study
     kind: str = "simulate"
+    words: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    names: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
 
 
-Data = Mapping[str, "xr.Dataset"]
+def no_theory(data: Data) -> Data:
+    """For claims that only say what is larger, or what is found."""
+    return {}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Exhibit:
     """A claim and everything that tests it.
 
     Attributes:
-        id: its name on the command line, its file's name with dashes.
+        id: its name on the command line; its file's name with dashes, or that of its entry point.
         title: a few words.
         claim: one sentence; what the source says.
-        document: the document that makes the claim, a key of `DOCUMENTS`.
-        papers: keys of `featlab.citations`, where the claim and its formulas are from.
+        document: the document that makes the claim.
+        papers: where the claim and its formulas are from: keys of `featlab.citations`, or citations of your own.
         protocol: what is run and how it is judged, in a few sentences; conventions that differ from the source's.
         caption: what the lines and points of the figure are.
         studies: the named studies of a size. Their results come back under the same names.
-        prediction: what theory says where the data were taken; it may be anything that the other two understand.
-        verdict: the checks, each with its negative control, and the numbers.
-        figure: theory as lines, simulation as points with error bars.
+        theory: what is predicted: for each study a dataset with the names and axes of the measurement, at the same
+            labels or more (a finer grid for a line); axes along which nothing changes may be left out. Other names
+            are for predictions that were not measured.
+        checks: statement -> what puts it to the test, with its negative control; several for different studies.
+        numbers: name -> a number, or several, in the table of predicted and measured ones.
+        remarks: what else a reader must know.
+        figure: title -> panel: theory as lines, simulation as points with error bars.
         animation: the frames of a moving picture, where motion tells the story.
         shows: the lines of `featlab explain` that it shows, of `TOPICS`.
     """
@@ -87,21 +107,29 @@ class Exhibit:
     id: str
     title: str
     claim: str
-    document: str
-    papers: tuple[str, ...]
+    document: Document
+    papers: tuple[str | Citation, ...]
     protocol: str
     caption: str
     studies: Callable[[Size], Mapping[str, Part]]
-    prediction: Callable[[Data], Any]
-    verdict: Callable[[Data, Any], Finding]
-    figure: Callable[[Data, Any], Figure]
-    animation: Callable[[Data, Any], Iterator[Figure]] | None = None
-    shows: tuple[str, ...] = field(default=())
+    theory: Callable[[Data], Data] = no_theory
+    checks: Mapping[str, AnyCheck | Sequence[AnyCheck]] = field(default_factory=dict)
+    numbers: Mapping[str, AnyNumber | Sequence[AnyNumber]] = field(default_factory=dict)
+    remarks: str | Sequence[str | Callable[[View], str]] = ()
+    figure: AnyFigure
+    animation: Callable[..., Iterator[Figure]] | None = None
+    shows: tuple[str, ...] = ()
+    # The way before checks were declared, for exhibits that are not converted yet.
+    prediction: Callable[[Data], Any] | None = None
+    verdict: Callable[[Data, Any], Finding] | None = None
 
     def __post_init__(self) -> None:
-        if self.document not in DOCUMENTS:
-            raise ValueError(f"exhibit {self.id}: unknown document {self.document!r}, expected one of {[*DOCUMENTS]}")
-        cite(*self.papers)
+        cite(*(paper for paper in self.papers if isinstance(paper, str)))
         for topic in self.shows:
             if topic not in TOPICS:
                 raise ValueError(f"exhibit {self.id}: unknown topic {topic!r}, expected some of {TOPICS}")
+
+    @property
+    def sources(self) -> list[Citation]:
+        """The papers, those of `featlab.citations` looked up."""
+        return [cite(paper)[0] if isinstance(paper, str) else paper for paper in self.papers]

@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import xarray as xr
-
 from featlab.errors import FeatlabError
+from featlab.exhibits.declared import judged
+from featlab.exhibits.drawn import drawn
 from featlab.exhibits.protocol import Exhibit, Part, Size
+from featlab.exhibits.reading import Data, View
 from featlab.exhibits.report import Report, report_path, write_report
+from featlab.exhibits.values import tabled
+from featlab.exhibits.verdict import Finding
 from featlab.runners import find_runner
 from featlab.study.dataset import open as open_study
 from featlab.study.dataset import provenance
@@ -102,8 +105,7 @@ def judge_exhibit(exhibit: Exhibit, size: Size, results: Path) -> Report:
     began = time.perf_counter()
     stores = places(exhibit, size, results)
     data = {place.name: open_study(place.store) for place in stores}
-    predicted = exhibit.prediction(data)
-    finding = exhibit.verdict(data, predicted)
+    finding, pictured = _found(exhibit, data, {place.name: place.part for place in stores})
     seconds = time.perf_counter() - began
     history = [_last_runs(place) for place in stores]
     report = Report(
@@ -116,18 +118,29 @@ def judge_exhibit(exhibit: Exhibit, size: Size, results: Path) -> Report:
         runs=sum(map(len, history)),
         machines=_machines([entry["environment"] for runs in history for entry in runs]),
         made=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        pictures=_pictures(exhibit, data, predicted, report_path(results, exhibit.id, size).parent),
+        pictures=_pictures(exhibit, pictured, report_path(results, exhibit.id, size).parent),
     )
     write_report(results, report)
     return report
 
 
-def _pictures(exhibit: Exhibit, data: Mapping[str, xr.Dataset], predicted: Any, directory: Path) -> dict[str, str]:
+def _found(exhibit: Exhibit, data: Data, parts: Mapping[str, Part]) -> tuple[Finding, tuple[Any, ...]]:
+    """What was found, and what its pictures are made from."""
+    if exhibit.prediction is not None and exhibit.verdict is not None:
+        predicted = exhibit.prediction(data)
+        return exhibit.verdict(data, predicted), (data, predicted)
+    view = View.of(data, exhibit.theory, parts, (name for size in Size for name in exhibit.studies(size)))
+    given = [exhibit.remarks] if isinstance(exhibit.remarks, str) else exhibit.remarks
+    remarks = [remark(view) if callable(remark) else remark for remark in given]
+    return Finding(judged(exhibit.checks, view), tabled(exhibit.numbers, view), remarks), (view,)
+
+
+def _pictures(exhibit: Exhibit, given: tuple[Any, ...], directory: Path) -> dict[str, str]:
     from featlab.exhibits.pictures import write_animation, write_figure
 
-    files = write_figure(exhibit.figure(data, predicted), directory)
+    files = write_figure(drawn(exhibit.figure, *given), directory)
     if exhibit.animation is not None:
-        files |= write_animation(exhibit.animation(data, predicted), directory)
+        files |= write_animation(exhibit.animation(*given), directory)
     return files
 
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from featlab.citations import Citation, cite
+from featlab.citations import Citation
 from featlab.exhibits import Exhibit, Report, Size
-from featlab.exhibits.documents import DOCUMENTS, Document
+from featlab.exhibits.documents import Document
 from featlab.exhibits.verdict import Check, Number, Verdict
 from featlab.reports.templating import fill
 
@@ -32,8 +32,8 @@ class ReportedExhibit:
         return "not run" if self.report is None else f"{self.report.verdict} ({self.report.size})"
 
     @property
-    def papers(self) -> tuple[Citation, ...]:
-        return cite(*self.exhibit.papers)
+    def papers(self) -> list[Citation]:
+        return self.exhibit.sources
 
     @property
     def sources(self) -> str:
@@ -47,7 +47,7 @@ class ReportedExhibit:
             "id": self.exhibit.id,
             "title": self.exhibit.title,
             "claim": self.exhibit.claim,
-            "document": self.exhibit.document,
+            "document": self.exhibit.document.key,
             "papers": [paper.link or paper.short for paper in self.papers],
             "verdict": None if run is None else str(run.verdict),
             "size": None if run is None else str(run.size),
@@ -58,7 +58,7 @@ class ReportedExhibit:
 def by_document(entries: Sequence[ReportedExhibit]) -> list[tuple[Document, list[ReportedExhibit]]]:
     """The exhibits of each document, in the order in which they are given."""
     groups = groupby(entries, key=lambda entry: entry.exhibit.document)
-    return [(DOCUMENTS[key], list(group)) for key, group in groups]
+    return [(document, list(group)) for document, group in groups]
 
 
 def verdict_counts(entries: Sequence[ReportedExhibit]) -> dict[Verdict, int]:

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from featlab.errors import FeatlabError
 from featlab.exhibits import Exhibit, Report, Size, all_exhibits
-from featlab.exhibits.documents import DOCUMENTS
 from featlab.exhibits.report import read_report, report_path
 from featlab.exhibits.verdict import Outcome, Verdict
 from featlab.reports.exhibits import REPORT_TEXTS, ReportedExhibit, by_document, verdict_counts
@@ -92,7 +91,7 @@ def _exhibit(entry: ReportedExhibit, pictures: Mapping[str, str], *, wide: bool)
     return fill(
         "gallery_exhibit.html",
         title=entry.exhibit.title,
-        document=DOCUMENTS[entry.exhibit.document],
+        document=entry.exhibit.document,
         entry=entry,
         pictures=pictures,
         wide=wide,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from string import ascii_letters
 
 from featlab.analysis import Analysis, Verdict
-from featlab.exhibits.find import Label, exhibit_labels
+from featlab.exhibits import Exhibit, all_exhibits, find_exhibit
 
 # Line -> what exhibits call it (`featlab.exhibits.protocol.TOPICS`), where that is another name.
 _TOPICS = {
@@ -43,9 +43,9 @@ class Links:
         found = "".join(sorted((self.letters[id] for id in self.lines.get(line, ())), key=ascii_letters.index))
         return f"{{{found}}}" if found else ""
 
-    def label(self, id: str) -> Label:
-        """What is written on an exhibit."""
-        return exhibit_labels()[id]
+    def label(self, id: str) -> Exhibit:
+        """The exhibit, for what is written on it."""
+        return find_exhibit(id)
 
 
 def links_of(analysis: Analysis, *, residuals: bool = True) -> Links:
@@ -60,4 +60,4 @@ def links_of(analysis: Analysis, *, residuals: bool = True) -> Links:
 
 
 def _showing(topic: str) -> tuple[str, ...]:
-    return tuple(id for id, label in exhibit_labels().items() if topic in label.shows)
+    return tuple(sorted(exhibit.id for exhibit in all_exhibits() if topic in exhibit.shows))

@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from featlab.exhibits.checks import close, contrast, mean_and_error, standard_error
+from featlab.exhibits.documents import MULTI_INDEX
 from featlab.exhibits.message_passing import Runs, all_runs, amp_part, diagonal, ends, place_of
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Check, Finding, Number
@@ -219,7 +220,7 @@ EXHIBIT = Exhibit(
     title="Message passing climbs a staircase",
     claim="For y = h1^2 + sign(h1 h2 h3) message passing finds h1 above n = .575 d, and h2 and h3 only above "
     "(pi^2/4) d, once h1 is known.",
-    document="multi-index",
+    document=MULTI_INDEX,
     papers=("troiani2024",),
     protocol="Bayes-AMP with damping .35 from rows of norm .03 independent of the target, up to 200 iterations (150 at "
     "the larger dimension, 60 at the quick size). Overlaps are taken up to signed permutations; found means above .2. "

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 from featlab.comparison import FiniteSize
 from featlab.exhibits.checks import above, close, identity, mean_and_error, standard_error
+from featlab.exhibits.documents import FIRST_STEP
 from featlab.exhibits.one_step import Setting, limit_excess
 from featlab.exhibits.predicting import parameters_at
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
@@ -174,7 +175,7 @@ EXHIBIT = Exhibit(
     title="A giant step beats every linear method",
     claim="After a step of order sqrt(N), ridge regression has a risk of at most 10 K* + C (sqrt(K* d/n) + d/n), below "
     "the floor ||P_{>1} f*||^2 of linear methods once n/d is large, as for tanh on tanh.",
-    document="first-step",
+    document=FIRST_STEP,
     papers=("ba2022", "cui2024"),
     protocol="tanh on tanh and erf on erf, noise variance .01, p = 2d, step eta = 3 sqrt(p) (gamma = 3 per neuron), "
     "then ridge regression on n fresh samples, p lambda = max(.05, .2 d/n), which is near the best. The "

@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from featlab.exhibits.checks import contrast, identity, mean_and_error
+from featlab.exhibits.documents import MULTI_INDEX
 from featlab.exhibits.message_passing import Runs, amp_part, diagonal, ends
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Check, Finding, Number, corrected
@@ -259,7 +260,7 @@ EXHIBIT = Exhibit(
     title="Trivial, easy, hard: who finds what from n = O(d) samples",
     claim="All but a few functions are found from n = O(d) samples: at once (trivial), or above a critical ratio n/d "
     "(easy); parities of three directions are not (hard), and one-pass SGD misses many that are.",
-    document="multi-index",
+    document=MULTI_INDEX,
     papers=("troiani2024", "damian2024", "benarous2021", "arnaboldi2024"),
     protocol="Targets of the literature are analysed and compared with their stated classes and exponents. For one "
     "target of each class Bayes-AMP makes 40 iterations on n = 3 d samples from a random start; and beyond the quick "

@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from featlab.exhibits.checks import exponent_at_most, identity, mean_and_error, ordered
+from featlab.exhibits.documents import STRUCTURED_DATA
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Check, Finding, Number, Outcome
 from featlab.figures.complexity import MeasuredExponent, draw_complexity
@@ -202,7 +203,7 @@ EXHIBIT = Exhibit(
     title="What a spike is worth",
     claim="The samples that suffice for the normalised flow, as a power of d, fall continuously from k to 1 as a spike "
     "grows stronger and better aligned, in three regimes that meet at g2 = g1 and g2 = 2 g1.",
-    document="structured-data",
+    document=STRUCTURED_DATA,
     papers=("mousavi2023",),
     protocol="The map is the theorem's. Its start delta_0 is checked against the covariance itself, its order by the "
     "normalised flow on He3/sqrt(6), noise .1, from the right hemisphere, and from the paper size on its exponents as "

@@ -16,6 +16,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from featlab.exhibits.checks import above, close, identity, standard_error
+from featlab.exhibits.documents import FIRST_STEP
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Finding, Number
 from featlab.figures.panels import measured_points, panels, theory_line
@@ -190,7 +191,7 @@ EXHIBIT = Exhibit(
     title="What correlational queries must cost",
     claim="Without a Hessian to see, learning He_p of an unknown direction by q correlational queries takes a "
     "tolerance of (log(q d) / d)^(p/4), that is about d^(p/2) samples.",
-    document="first-step",
+    document=FIRST_STEP,
     papers=("damian2022",),
     protocol="Pairs of random directions with given overlaps, He_p correlated over Gaussian inputs; random sign "
     "vectors, their largest overlap against the eps of which exp(d eps^2 / 4) directions exist. The bound is computed "

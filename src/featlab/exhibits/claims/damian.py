@@ -18,6 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from featlab.exhibits.checks import close, contrast, mean_and_error, ordered, standard_error
+from featlab.exhibits.documents import FIRST_STEP
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Check, Finding, Number
 from featlab.figures.panels import mark, measured_points, panels, theory_line
@@ -221,7 +222,7 @@ EXHIBIT = Exhibit(
     title="One step finds the directions of a polynomial",
     claim="One gradient step on n of order d^2 samples, the linear part of the labels taken off, moves the neurons "
     "into the span of the target's Hessian, and a second layer then learns what kernels need more samples for.",
-    document="first-step",
+    document=FIRST_STEP,
     papers=("damian2022",),
     protocol="A polynomial of degree 4 in two directions; relu neurons, weights after the step of norm 1.5 (root mean "
     "square), biases N(0, 1), second layer by ridge regression on the same samples, lambda by leave-one-out (the "

@@ -15,6 +15,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from featlab.exhibits.checks import close, contrast, mean_and_error, standard_error
+from featlab.exhibits.documents import MULTI_INDEX
 from featlab.exhibits.predicting import predict_at
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Finding, Number
@@ -159,7 +160,7 @@ EXHIBIT = Exhibit(
     title="Extragradient on an even target",
     claim="With an inner step on the same sample, one pass over O(d log d) samples finds He4, of information exponent "
     "4; plain SGD does not.",
-    document="multi-index",
+    document=MULTI_INDEX,
     papers=("arnaboldi2024",),
     protocol="One relu neuron of threshold 1/2 on the sphere, correlation loss, steps .03/d, inner step .5/d, random "
     "start, 700 d samples.",

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from scipy.interpolate import PchipInterpolator
 
 from featlab.exhibits.checks import identity, mean_and_error, ordered
+from featlab.exhibits.documents import MULTI_INDEX
 from featlab.exhibits.one_step import Setting, limit_features, realised_neurons
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Finding, Number, corrected
@@ -231,7 +232,7 @@ EXHIBIT = Exhibit(
     title="A long tail in the spectrum of the features",
     claim="One giant step on y = sin(h) stretches the spectrum of the features' covariance to a long tail, given by a "
     "conditional Gaussian equivalent with the basis erf(a lambda/sqrt 3), beside a large outlier.",
-    document="multi-index",
+    document=MULTI_INDEX,
     papers=("dandi2024spectrum", "cui2024"),
     protocol="erf student with Gaussian second layer on sin(h1), n = 2d, p = d, step gamma = eta/p of up to 8 per "
     "neuron. Eigenvalues of the covariance of 2d fresh samples. Distribution functions are compared at 20 quantiles, "

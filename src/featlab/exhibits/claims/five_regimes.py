@@ -16,6 +16,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from featlab.exhibits.checks import above, identity, mean_and_error, ordered, standard_error
+from featlab.exhibits.documents import GIANT_STEPS
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Check, Finding, Number, Outcome
 from featlab.figures.panels import measured_points, panels
@@ -263,7 +264,7 @@ EXHIBIT = Exhibit(
     title="Five regimes of samples and neurons",
     claim="After one giant step and a trained second layer, 56, 54, 52, 4 and 0 of a variance of 57 remain for "
     "(n, p) ~ (d, 1), (d, d), (d^2, 1), (d^2, d), (d^2, d^2).",
-    document="giant-steps",
+    document=GIANT_STEPS,
     papers=("dandi2023",),
     protocol="One step of relu neurons on n = 64 d or 64 d^2 samples, then ridge regression on n fresh ones "
     "(penalty best on a validation set) on 24, 8 d or 2 d^2 neurons with N(0, 1) biases, the inputs and a constant. "

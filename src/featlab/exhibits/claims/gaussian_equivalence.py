@@ -16,6 +16,7 @@ from scipy.interpolate import CubicSpline
 
 from featlab.comparison import FiniteSize
 from featlab.exhibits.checks import close, mean_and_error, ordered, standard_error
+from featlab.exhibits.documents import GIANT_STEPS
 from featlab.exhibits.predicting import parameters_at
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Check, Finding, Number
@@ -211,7 +212,7 @@ EXHIBIT = Exhibit(
     title="Gaussian equivalence, and where it must be conditioned",
     claim="Ridge regression on sigma(Wx) has the risk of a Gaussian equivalent: a plain one for random weights and "
     "after a small step, and one conditioned on the learned direction after a giant step.",
-    document="giant-steps",
+    document=GIANT_STEPS,
     papers=("dandi2023", "ba2022", "cui2024"),
     protocol="p = d tanh neurons, a = +-1, target sign(h1); one step on 4 d samples of size 0, 2/sqrt(p) or 3 per "
     "neuron (gradient of the correlation loss), then ridge regression with lambda = .01 on 2 d fresh samples. The "

@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 from featlab.analysis.grids import build_grids
 from featlab.analysis.staircase import giant_staircase
 from featlab.exhibits.checks import agrees, contrast, mean_and_error, standard_error
+from featlab.exhibits.documents import GIANT_STEPS
 from featlab.exhibits.predicting import at_point, predict_at
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Check, Finding, Number, Outcome
@@ -203,7 +204,7 @@ EXHIBIT = Exhibit(
     title="The staircase of giant steps",
     claim="After t giant steps on n ~ d samples each, the first layer has learned exactly the subspace U_t that the "
     "recursion on conditional linear parts gives; equal teachers stop it at dimension one.",
-    document="giant-steps",
+    document=GIANT_STEPS,
     papers=("dandi2023",),
     protocol="Relu neurons on the sphere with a ~ N(0, 1), n = 4 d fresh samples a step, eta = p. Where He3 of a known "
     "direction is needed (example 3, second case, and three stairs) neurons must differ: N(0, 1) biases, 32 neurons, "

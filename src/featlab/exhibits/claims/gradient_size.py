@@ -15,6 +15,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from featlab.exhibits.checks import agrees, exponent, standard_error
+from featlab.exhibits.documents import STRUCTURED_DATA
 from featlab.exhibits.predicting import parameters_at
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Check, Finding, Number
@@ -176,7 +177,7 @@ EXHIBIT = Exhibit(
     title="How much a gradient knows",
     claim="At a random neuron the gradient's mean has size d^(-(k-1)/2), k the information exponent, and the gradient "
     "of n samples deviates from it by sqrt(d/n): one step needs n ~ d^k.",
-    document="structured-data",
+    document=STRUCTURED_DATA,
     papers=("ba2023", "benarous2021"),
     protocol="G = x sigma'(<x, w> + 1/2) y with sigma = erf and y = He_k(<x, beta>)/sqrt(k!), w uniform on the sphere; "
     "root mean squares over random w. The mean is integrated over the two coordinates it depends on, the gradient of n "

@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from featlab.analysis.grids import build_grids
 from featlab.analysis.staircase import Stage, grand_staircase, leap_staircase
 from featlab.exhibits.checks import contrast, mean_and_error, ordered, standard_error
+from featlab.exhibits.documents import MULTI_INDEX
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Check, Finding, Number
 from featlab.figures.panels import mark, measured_points, panels
@@ -197,7 +198,7 @@ EXHIBIT = Exhibit(
     title="The grand staircase",
     claim="With repeated samples, O(d log d) of them suffice for He4(h1) + 5 sign(h1 h2 h3), h1 first and then h2 and "
     "h3; without repetition, or without He4, nothing is found.",
-    document="multi-index",
+    document=MULTI_INDEX,
     papers=("troiani2024", "arnaboldi2024"),
     protocol="One relu neuron of threshold 1 on the sphere, correlation loss, steps .03/d, inner step .1/d, random "
     "start; a = -1 for He4, with which h1 grows. A direction counts as found above .3. The settings were chosen by an "

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 from featlab.comparison import FiniteSize
 from featlab.exhibits.checks import above, close, mean_and_error, standard_error
+from featlab.exhibits.documents import STRUCTURED_DATA
 from featlab.exhibits.predicting import parameters_at, predict_at
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Check, Finding, Number
@@ -161,7 +162,7 @@ EXHIBIT = Exhibit(
     title="Kernels learn the linear part only",
     claim="From n ~ d isotropic samples, kernel ridge regression and random features cannot do better than "
     "||P_>1 f*||^2, at any ridge.",
-    document="structured-data",
+    document=STRUCTURED_DATA,
     papers=("ghorbani2021", "mei2022", "ba2022"),
     protocol="The kernel exp(<x, y>/d), and 2d random relu neurons, on relu, tanh and He1 + He2 of one direction; the "
     "ridge is the one with the smallest leave-one-out error. The theorem is for d -> infinity; theory here is at this "

@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from featlab.exhibits.checks import exponent, mean_and_error, ordered
+from featlab.exhibits.documents import STRUCTURED_DATA
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Check, Finding, Number, Outcome
 from featlab.figures.panels import mark, measured_points, panels, theory_line
@@ -207,7 +208,7 @@ EXHIBIT = Exhibit(
     title="Langevin dynamics on sparse parities",
     claim="Noisy gradient descent of a wide network learns a k-parity of d signs from n = Theta(d^(1-alpha)) samples, "
     "whatever k, if the k relevant coordinates are d^(alpha/2) times larger than the others.",
-    document="structured-data",
+    document=STRUCTURED_DATA,
     papers=("suzuki2023", "nitanda2024"),
     protocol="x = A z, z uniform on {+-1/sqrt d}^d; 256 neurons 15 [tanh(<w, x> + b) + 2 tanh(c)] / 3 from N(0, I), "
     "logistic loss, steps .2, temperature lambda = .1/d, weight decay 2 lambda lambda1 X, lambda1 = .1. n90 is where "

@@ -15,6 +15,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from featlab.exhibits.checks import contrast, identity, mean_and_error, ordered, standard_error
+from featlab.exhibits.documents import STRUCTURED_DATA
 from featlab.exhibits.predicting import at_point, predict_at
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Finding, Number
@@ -184,7 +185,7 @@ EXHIBIT = Exhibit(
     title="Under a spike, normalise the flow",
     claim="Where inputs have a spike along the target, the spherical gradient flow of a neuron is driven away from it, "
     "while the normalised flow finds the target.",
-    document="structured-data",
+    document=STRUCTURED_DATA,
     papers=("mousavi2023",),
     protocol="x ~ N(0, I + d^.8 mu mu^T), <mu, beta> = d^-.2, target He3/sqrt(6) with noise .1, one neuron of the same "
     "shape that starts in the right hemisphere. Flows go by arcs of 0.1 rad down the loss of one batch; the normalised "

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 
 from featlab.comparison import FiniteSize
 from featlab.exhibits.checks import above, close, mean_and_error, ordered, standard_error
+from featlab.exhibits.documents import GIANT_STEPS
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Check, Finding, Number, corrected
 from featlab.figures.panels import mark, measured_points, panels, theory_line
@@ -237,7 +238,7 @@ EXHIBIT = Exhibit(
     title="What one giant step finds",
     claim="One gradient step of size p d^((l-1)/2) learns the target's directions if and only if it sees n ~ d^l "
     "samples, l the lowest degree of the target; for l = 1 it learns a single direction.",
-    document="giant-steps",
+    document=GIANT_STEPS,
     papers=("dandi2023",),
     protocol="16 neurons (64 for l > 1) on the sphere in pairs of opposite a = +-1 (so that f = 0), squared loss, one "
     "step on n = d^kappa samples. The cosine with the span is the length of a neuron's projection on that of h1, h2 "

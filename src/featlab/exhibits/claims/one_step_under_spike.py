@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 
 from featlab.comparison import FiniteSize
 from featlab.exhibits.checks import close, contrast, identity, mean_and_error, standard_error
+from featlab.exhibits.documents import STRUCTURED_DATA
 from featlab.exhibits.predicting import parameters_at
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Check, Finding, Number
@@ -183,7 +184,7 @@ EXHIBIT = Exhibit(
     title="One step under a spike",
     claim="With n ~ d samples and an aligned spike, one gradient step learns a target of information exponent k from "
     "theta = d^(1 - 1/k) on, whatever its degree p; a kernel needs d^(1 - 1/p).",
-    document="structured-data",
+    document=STRUCTURED_DATA,
     papers=("ba2023", "mousavi2023"),
     protocol="Relu networks with Gaussian biases, n = 2d: one step so large that the start is forgotten, new biases as "
     "wide as the features, ridge regression with leave-one-out on 2d fresh samples. Kernel exp(<x, y>/d) and as many "

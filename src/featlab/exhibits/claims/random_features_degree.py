@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 
 from featlab.comparison import FiniteSize
 from featlab.exhibits.checks import close, identity, mean_and_error, ordered, standard_error
+from featlab.exhibits.documents import MULTI_INDEX
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Check, Finding, Number, Outcome
 from featlab.figures.panels import DASHES, mark, measured_points, panels, theory_line
@@ -176,7 +177,7 @@ EXHIBIT = Exhibit(
     title="Random features learn one degree for each power of d",
     claim="Without feature learning, n, p ~ d^kappa samples and neurons fit the part of the target of degree "
     "kappa and nothing else: the risk falls in steps at kappa = 1, 2, 3.",
-    document="multi-index",
+    document=MULTI_INDEX,
     papers=("mei2022", "defilippis2024"),
     protocol="Ridge regression on p = 2 n features relu(<w, x> + 1/2) of a target with energy one in each of the "
     "degrees 1, 2, 3. The bias gives relu the degree 3 that it lacks. The ridge is the best one by theory, chosen "

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
 from featlab.exhibits.checks import exponent, mean_and_error, standard_error
+from featlab.exhibits.documents import FIRST_STEP
 from featlab.exhibits.one_step import Setting, top_singular
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Check, Finding, Number, Outcome
@@ -130,7 +131,7 @@ EXHIBIT = Exhibit(
     title="The first gradient has rank one",
     claim="With n, width and dimension in proportion, the first gradient of the first layer differs from the rank-one "
     "matrix mu1 X^T y a^T / n by (log n)^2 / sqrt(n) of its norm at most.",
-    document="first-step",
+    document=FIRST_STEP,
     papers=("ba2022",),
     protocol="tanh student and tanh teacher without noise, n = 2d, p = d. Operator norms. The exponent is read off "
     "with a = +-1, where no logarithm is expected; with the source's Gaussian a the bound itself is tested, its "

@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from featlab.exhibits.checks import agrees, contrast, mean_and_error, ordered, standard_error
+from featlab.exhibits.documents import MULTI_INDEX
 from featlab.exhibits.predicting import at_point, predict_at
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Check, Finding, Number
@@ -181,7 +182,7 @@ EXHIBIT = Exhibit(
     title="Two steps on one batch",
     claim="With n = O(d) samples, two full-batch steps on the same batch correlate with He3; steps on fresh batches "
     "do not.",
-    document="multi-index",
+    document=MULTI_INDEX,
     papers=("dandi2024",),
     protocol="One relu neuron, n = 3d, gradient of the mean of (y - f)^2 / 2 with steps of .2; the talk's step is .1, "
     "and its loss has no 1/2. The start is orthogonal to the direction, so that signs do not cancel in the mean over "

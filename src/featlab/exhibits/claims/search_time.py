@@ -11,72 +11,59 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import xarray as xr
-from matplotlib.figure import Figure
 
-from featlab.exhibits.checks import close, exponent, mean_and_error
-from featlab.exhibits.protocol import Data, Exhibit, Part, Size
-from featlab.exhibits.verdict import Check, Finding, Number
-from featlab.figures.panels import measured_points, panels, theory_line
-from featlab.figures.style import add_legend
-from featlab.gaussian.crossings import hitting_times
-from featlab.study import Study
-from featlab.study.description import Point
-from featlab.study.runner import Row, Runner
-from featlab.targets import target
-from featlab.theory.online.search import exit_time, hitting_steps, mean_exit_time
-from featlab.theory.online.sphere import SphericalNeuron, spherical_neuron
+from featlab import exhibits as ex
+from featlab.study import Runner
 
 FOUND = 0.5
 _LOOKS = 121
-# The last look, in units of what the equation takes from m = 1/sqrt(d).
-_PATIENCE = {1: 2.0, 2: 3.0, 3: 4.0}
 
 
 @dataclass(frozen=True)
 class Case:
-    """A target and an activation of one information exponent; the step is scale d^-max(1, l/2)."""
+    """A target and an activation of one information exponent l; the step is scale d^-max(1, l/2).
+
+    The search takes d^claimed steps (with_log: times log d), and an exponent `wrong` must be refused. The last look is
+    `patience` times as late as the equation from m = 1/sqrt(d) is there.
+    """
 
     text: str
     activation: str
     scale: float
-    wrong: float  # an exponent that the fit must refuse
+    patience: float
+    law: str
+    claimed: float
+    wrong: float
+    with_log: bool = False
     batch: int = 1
-
-    @property
-    def neuron(self) -> SphericalNeuron:
-        """The neuron of the equation."""
-        return spherical_neuron(target(self.text), self.activation)
 
 
 # For l = 2 a quarter of the fastest step; for l = 3 an eighth of it, and batches, which make chance matter less at the
 # start and change the constant, not the power. There 1.5 would be the power of the lower bound.
 CASES = {
-    1: Case("h1", "relu", 0.5, 1.25),
-    2: Case("He2(h1)", "He2", 0.125, 1.25),
-    3: Case("He3(h1)", "He3", 0.48, 1.5, batch=16),
+    1: Case("h1", "relu", 0.5, 2.0, "d", 1, 1.25),
+    2: Case("He2(h1)", "He2", 0.125, 3.0, "d log d", 1, 1.25, with_log=True),
+    3: Case("He3(h1)", "He3", 0.48, 4.0, "d^2", 2, 1.5, batch=16),
 }
-_DIMS: Mapping[Size, Mapping[int, list[int]]] = {
-    Size.QUICK: {3: [64, 192, 576]},
-    Size.PAPER: {1: [100, 1000, 10_000, 100_000], 2: [100, 1000, 10_000, 100_000], 3: [128, 256, 512, 1024]},
-    Size.LARGE: {1: [1000, 10_000, 100_000, 10**6], 2: [1000, 10_000, 100_000, 10**6], 3: [256, 512, 1024, 2048]},
+_LONG = {ex.Size.PAPER: [100, 1000, 10_000, 100_000], ex.Size.LARGE: [1000, 10_000, 100_000, 10**6]}
+_SHORT = {
+    ex.Size.QUICK: [64, 192, 576],
+    ex.Size.PAPER: [128, 256, 512, 1024],
+    ex.Size.LARGE: [256, 512, 1024, 2048],
 }
-_REMARK = (
-    "With the step 1/d that is often quoted for He2 on He2 in orthonormal normalisation the overlap stalls at "
-    "m^2 = 1/6 and never reaches 1/2: the noise of a step that large holds it there."
-)
-_SEEDS = {Size.QUICK: 32, Size.PAPER: 128, Size.LARGE: 256}
+_SEEDS = {ex.Size.QUICK: 32, ex.Size.PAPER: 128, ex.Size.LARGE: 256}
 
 
-def run_point(point: Point, key: int) -> list[Row]:
+def run_point(point: dict[str, Any], key: int) -> list[dict[str, Any]]:
     """Run one-pass SGD: for each seed its search, the time (in steps / d) until |m| = 1/2; that of the last look, and
     `reached` = 0, if it took longer."""
+    from featlab.gaussian.crossings import hitting_times
     from featlab.learners import OnlineSgd, StepLaw, TwoLayer
     from featlab.simulation import simulate
 
     order, dim, scale, batch = (point[name] for name in ("order", "dim", "scale", "batch"))
     case = CASES[order]
-    last = _PATIENCE[order] * hitting_steps(case.neuron, scale, dim, level=FOUND, batch=batch) / dim
+    last = case.patience * equation_time(order, dim)
     start: dict[str, Any] = {"start": "planted", "planted": ((dim**-0.5,),)} if order > 2 else {}
     run = simulate(
         case.text,
@@ -101,101 +88,75 @@ def run_point(point: Point, key: int) -> list[Row]:
 RUNNER = Runner(run_point, index=("seed",), parameters=frozenset(["order", "dim", "seeds", "scale", "batch"]))
 
 
-def studies(size: Size) -> Mapping[str, Part]:
+def studies(size: ex.Size) -> Mapping[str, ex.Part]:
     """One study for each information exponent; at quick size only for 3."""
-    return {
-        f"exponent-{order}": Part(_study(order, dims, _SEEDS[size]), f"{__name__}:RUNNER")
-        for order, dims in _DIMS[size].items()
-    }
+
+    def part(order: int, dims: list[int]) -> ex.Part:
+        case = CASES[order]
+        fixed = {"order": order, "scale": case.scale, "batch": case.batch, "seeds": _SEEDS[size]}
+        return ex.Part(
+            ex.Study(fixed, {"dim": dims}, key=180 + order),
+            f"{__name__}:RUNNER",
+            words=case.law,
+            facts={"claimed": case.claimed, "wrong": case.wrong, "with_log": case.with_log},
+        )
+
+    long = {f"exponent-{order}": part(order, _LONG[size]) for order in (1, 2) if size is not ex.Size.QUICK}
+    return {**long, "exponent-3": part(3, _SHORT[size])}
 
 
-def _study(order: int, dims: list[int], seeds: int) -> Study:
-    case = CASES[order]
-    fixed = {"order": order, "scale": case.scale, "batch": case.batch, "seeds": seeds}
-    return Study(fixed, {"dim": dims}, key=180 + order)
-
-
-def searches(part: xr.Dataset, dim: int) -> np.ndarray:
-    """Times in steps / d, by seed."""
-    return part["search"].sel(dim=dim).values.ravel()
-
-
-def typical(times: np.ndarray) -> tuple[float, float]:
-    """The median, which late seeds do not move, and its standard error by order statistics."""
-    reach = 0.5 / np.sqrt(times.size)
-    low, middle, high = np.quantile(times, [0.5 - reach, 0.5, 0.5 + reach])
-    return float(middle), float((high - low) / 2)
-
-
-def prediction(data: Data) -> dict[str, dict[int, float]]:
+def theory(data: ex.Data) -> ex.Data:
     """Steps / d: the mean over starts where it is known (l = 1, 2), that of the equation from 1/sqrt(d) for l = 3."""
-    return {
-        name: {dim: _search(int(name[-1]), dim) for dim in part["dim"].values.tolist()} for name, part in data.items()
-    }
+    return {name: _searches(part) for name, part in data.items()}
 
 
-def _search(order: int, dim: int) -> float:
+def _searches(part: ex.Dataset) -> ex.Dataset:
+    from featlab.theory.online.search import exit_time, mean_exit_time
+
+    order = ex.parameters_at(part)["order"]
+    case, neuron = CASES[order], _neuron(order)
+    law = {
+        1: lambda dim: exit_time(neuron, case.scale, 0.0, FOUND),
+        2: lambda dim: mean_exit_time(neuron, case.scale, dim, FOUND),
+        3: lambda dim: equation_time(order, dim),
+    }[order]
+    return part[["dim"]].assign(search=("dim", [law(dim) for dim in part["dim"].values.tolist()]))
+
+
+def equation_time(order: int, dim: int) -> float:
+    """When the equation has |m| = 1/2 from m = 1/sqrt(d), in steps / d."""
+    from featlab.theory.online.search import hitting_steps
+
     case = CASES[order]
-    if order == 1:
-        return exit_time(case.neuron, case.scale, 0.0, FOUND)
-    if order == 2:
-        return mean_exit_time(case.neuron, case.scale, dim, FOUND)
-    return hitting_steps(case.neuron, case.scale, dim, level=FOUND, batch=case.batch) / dim
+    return hitting_steps(_neuron(order), case.scale, dim, level=FOUND, batch=case.batch) / dim
 
 
-def verdict(data: Data, predicted: dict[str, dict[int, float]]) -> Finding:
-    """The fitted powers of d, and where the theory knows the constant too, the times."""
-    checks, numbers = [], []
-    for name, part in data.items():
-        order, dims = int(name[-1]), list(predicted[name])
-        checks.append(_power(part, order, dims))
-        if order < 3:
-            checks += [_times(part, order, dim, predicted[name][dim]) for dim in dims]
-        for dim in dims:
-            times = searches(part, dim)
-            measured = mean_and_error(times) if order < 3 else typical(times)
-            numbers.append(Number(f"search in steps / d, exponent {order}, d = {dim}", predicted[name][dim], *measured))
-    return Finding(checks, numbers, [_REMARK])
+def _neuron(order: int) -> Any:
+    from featlab.targets import target
+    from featlab.theory.online.sphere import spherical_neuron
+
+    return spherical_neuron(target(CASES[order].text), CASES[order].activation)
 
 
-def _power(part: xr.Dataset, order: int, dims: list[int]) -> Check:
-    middle, error = np.array([typical(searches(part, dim)) for dim in dims]).T * np.array(dims)
-    power = max(1, order - 1)
-    words = f"d^{power}" if order > 2 else "d log d" if order == 2 else "d"
-    statement = f"at information exponent {order} the search takes {words} steps"
-    return exponent(statement, dims, middle, error, power, wrong=CASES[order].wrong, with_log=order == 2)
+def steps(data: ex.Dataset) -> ex.Array:
+    """Until |m| = 1/2."""
+    return data["search"] * data["dim"]
 
 
-def _times(part: xr.Dataset, order: int, dim: int, predicted: float) -> Check:
-    statement = f"at information exponent {order} and d = {dim} it takes {predicted:.2f} d steps on average"
-    return close(statement, searches(part, dim), predicted, allowance=dim**-0.5)
+def _few_dimensions(view: ex.View) -> list[float] | None:
+    """Where there are no two powers of ten to read them from."""
+    shown = sorted({dim for part in view.data.values() for dim in part["dim"].values.tolist()})
+    return shown if shown[-1] < 10 * shown[0] else None
 
 
-def figure(data: Data, predicted: dict[str, dict[int, float]]) -> Figure:
-    """Steps against the dimension."""
-    made, (axes,) = panels(["how long one-pass SGD searches"], x="dimension d", y="steps until |m| = 1/2")
-    for series, (name, part) in enumerate(data.items()):
-        order, dims = int(name[-1]), np.array(list(predicted[name]))
-        theory_line(axes, dims, dims * np.array(list(predicted[name].values())), series=series)
-        measured = np.array([typical(searches(part, dim)) for dim in dims]).T * dims
-        label = f"exponent {order}: " + {1: "d", 2: "d log d", 3: r"$d^2$"}[order]
-        measured_points(axes, dims, *measured, series=series, label=label)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    shown = sorted({dim for dims in predicted.values() for dim in dims})
-    if shown[-1] < 10 * shown[0]:  # no two powers of ten to read them from
-        axes.set_xticks(shown, [f"{dim:,}" for dim in shown])
-        axes.minorticks_off()
-    add_legend(axes)
-    return made
+_KNOWN = ("exponent-1", "exponent-2")  # those of which theory has the constant, too
 
-
-EXHIBIT = Exhibit(
+EXHIBIT = ex.Exhibit(
     id="search-time",
     title="How long one-pass SGD searches",
     claim="From a random start one-pass SGD finds a direction of information exponent l after d, d log d or d^(l-1) "
     "steps, for l = 1, l = 2 and l >= 3.",
-    document="multi-index",
+    document=ex.MULTI_INDEX,
     papers=("benarous2021",),
     protocol="Spherical SGD on the correlation loss until |m| = 1/2: relu on h with steps .5/d, He2 on He2 with "
     ".125/d, He3 on He3 with .48/d^1.5 and batches of 16. Starts are random for exponents 1 and 2. For 3 the start has "
@@ -205,8 +166,36 @@ EXHIBIT = Exhibit(
     caption="Points are medians over seeds with two standard errors. Lines: the mean over starts for exponents 1 and "
     "2; for 3 the equation, whose constant leaves out what chance does during the search.",
     studies=studies,
-    prediction=prediction,
-    verdict=verdict,
-    figure=figure,
+    theory=theory,
+    checks={
+        "at information exponent {order} the search takes {words} steps": ex.Exponent(
+            steps,
+            "dim",
+            lambda at: at["claimed"],
+            wrong=lambda at: at["wrong"],
+            with_log=lambda at: at["with_log"],
+            summary=ex.median,
+        ),
+        "at information exponent {order} and d = {dim} it takes {predicted:.2f} d steps on average": ex.Close(
+            ex.Of("search", _KNOWN), each="dim", allowance=ex.root_d()
+        ),
+    },
+    numbers={
+        "search in steps / d, exponent {order}, d = {dim}": (
+            ex.Value(ex.Of("search", _KNOWN), each="dim"),
+            ex.Value(ex.Of("search", "exponent-3"), each="dim", summary=ex.median),
+        )
+    },
+    remarks="With the step 1/d that is often quoted for He2 on He2 in orthonormal normalisation the overlap stalls at "
+    "m^2 = 1/6 and never reaches 1/2: the noise of a step that large holds it there.",
+    figure={
+        "how long one-pass SGD searches": ex.Panel(
+            ex.Overlay(steps, "dim", points="exponent {order}: {words}", summary=ex.median),
+            y="steps until |m| = 1/2",
+            ticks={"x": _few_dimensions},
+            xscale="log",
+            yscale="log",
+        )
+    },
     shows=("information_exponent", "one_pass_sgd"),
 )

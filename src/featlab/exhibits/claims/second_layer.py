@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from featlab.analysis.grids import build_grids
 from featlab.analysis.staircase import giant_staircase
 from featlab.exhibits.checks import above, mean_and_error, ordered, standard_error
+from featlab.exhibits.documents import GIANT_STEPS
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Check, Finding, Number
 from featlab.figures.panels import mark, measured_points, panels, theory_line
@@ -244,7 +245,7 @@ EXHIBIT = Exhibit(
     title="What the second layer can make of giant steps",
     claim="After T giant steps that have found the subspace U_T, a trained second layer is left with at least E "
     "Var(f | P_U x), and learns what lies in U_T.",
-    document="giant-steps",
+    document=GIANT_STEPS,
     papers=("dandi2023",),
     protocol="Relu neurons, a ~ N(0, 1), T steps of eta = 2 p on n = 200 d samples (30 d at quick size), then new "
     "biases N(0, 1), beyond quick size also N(0, 16), and ridge regression on n fresh samples, penalty by "

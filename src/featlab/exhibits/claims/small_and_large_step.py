@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 
 from featlab.comparison import FiniteSize
 from featlab.exhibits.checks import above, close, mean_and_error, ordered, standard_error
+from featlab.exhibits.documents import STRUCTURED_DATA
 from featlab.exhibits.one_step import Setting, limit_excess
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Finding, Number
@@ -168,7 +169,7 @@ EXHIBIT = Exhibit(
     title="Only a large step goes beyond linear",
     claim="After a step of order one the trained kernel improves on random features but remains linear; after a "
     "step of order sqrt(N) ridge regression on the trained features learns a nonlinear target.",
-    document="structured-data",
+    document=STRUCTURED_DATA,
     papers=("ba2022", "cui2024"),
     protocol="tanh student and tanh teacher, noise variance .01, n = 8d, p = 2d, ridge regression on fresh samples, "
     "p lambda on a grid from .01 to 10; risks are shown at the ridge that is best in theory. A step eta, in the "

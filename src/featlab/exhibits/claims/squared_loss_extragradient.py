@@ -13,6 +13,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from featlab.exhibits.checks import agrees, mean_and_error, ordered, standard_error
+from featlab.exhibits.documents import MULTI_INDEX
 from featlab.exhibits.predicting import at_point, predict_at
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Finding, Number
@@ -114,7 +115,7 @@ EXHIBIT = Exhibit(
     title="Extragradient with the squared loss",
     claim="On h1 + He3(h2), SGD sees h1 only, and SGD with an inner step on the same sample also sees h2, both from "
     "O(d) samples.",
-    document="multi-index",
+    document=MULTI_INDEX,
     papers=("arnaboldi2024",),
     protocol="The authors' rule: eight relu neurons, a = +-1, f = (1/8) sum a relu, squared loss, no constraint, steps "
     ".01/d for each neuron, inner step .1/d, start orthogonal to h1 and h2, 100 d samples. The inner step has no "

@@ -15,6 +15,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from featlab.exhibits.checks import close, contrast, mean_and_error, standard_error
+from featlab.exhibits.documents import TIED_NETWORK
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Finding, Number
 from featlab.figures.panels import measured_points, panels, theory_line
@@ -161,7 +162,7 @@ EXHIBIT = Exhibit(
     title="A landscape without bad minima",
     claim="The population loss of a network whose neurons share one direction has critical points only at m = 0 with "
     "c = 0 and at |m| = 1, for a small penalty and enough neurons.",
-    document="tied-network",
+    document=TIED_NETWORK,
     papers=("bietti2022",),
     protocol="The authors' piecewise linear teachers of information exponent 1, 2 and 3; random neurons (N = 100, "
     "biases N(0, 1.5^2), lambda = .01); for each draw all critical points are found numerically, and the lowest loss "

@@ -17,6 +17,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from featlab.exhibits.checks import above, close, contrast, mean_and_error, ordered, standard_error
+from featlab.exhibits.documents import TIED_NETWORK
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
 from featlab.exhibits.verdict import Finding, Number
 from featlab.figures.panels import mark, measured_points, panels, theory_line
@@ -249,7 +250,7 @@ EXHIBIT = Exhibit(
     title="Fine-tuning the second layer",
     claim="After the flow, ridge regression on n' fresh samples brings the excess risk down to what the direction "
     "leaves, at least like n'^(-beta/(beta+1)), with far fewer neurons than random features would need.",
-    document="tied-network",
+    document=TIED_NETWORK,
     papers=("bietti2022",),
     protocol="The flow of tied-recovery well above its threshold; then c is fitted again on n' samples by ridge "
     "regression (lambda by leave-one-out from the authors' grid 1e-9 to .1), and its excess risk computed exactly. The "

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from featlab.comparison import FiniteSize
 from featlab.exhibits.checks import above, close, mean_and_error, ordered, standard_error
+from featlab.exhibits.documents import FIRST_STEP
 from featlab.exhibits.one_step import Setting
 from featlab.exhibits.predicting import parameters_at
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
@@ -132,7 +133,7 @@ EXHIBIT = Exhibit(
     title="Ridge after a small step stays linear",
     claim="After a step of order one, ridge regression on the trained features improves on random features, has a "
     "closed-form risk, and never beats ||P_{>1} f*||^2, the floor of linear methods.",
-    document="first-step",
+    document=FIRST_STEP,
     papers=("ba2022",),
     protocol="Two pairs of student and teacher, p = d, n/d in {1/2, 1, 2, 4}, steps of 0, 1 and 2 critical steps, "
     "p lambda in {.03, .3, 3}, noise variance .01; ridge regression on n samples that the first layer has not seen. "

@@ -17,6 +17,7 @@ from scipy.integrate import cumulative_trapezoid
 
 from featlab.comparison import FiniteSize
 from featlab.exhibits.checks import close, contrast, identity, mean_and_error, standard_error
+from featlab.exhibits.documents import STRUCTURED_DATA
 from featlab.exhibits.one_step import Setting, top_singular
 from featlab.exhibits.predicting import parameters_at
 from featlab.exhibits.protocol import Data, Exhibit, Part, Size
@@ -219,7 +220,7 @@ EXHIBIT = Exhibit(
     title="A spike leaves the bulk of the weights",
     claim="After one gradient step the bulk of the first layer's singular values is unchanged; above a critical step "
     "one value leaves it, and its vector aligns with the target.",
-    document="structured-data",
+    document=STRUCTURED_DATA,
     papers=("ba2022",),
     protocol="Students and teachers in four combinations, no label noise, Gaussian second layer, n and p in "
     "proportion to d; steps from .5 to 4 critical steps of the limit, gamma_c = psi2^(1/4)/(sqrt(p) mu1 theta). Judged "
