@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from featlab.cli.app import app
 
 DOCUMENTS = documents()
-OWN_PROCESS = ("studies.md",)
+OWN_PROCESS = ("studies.md", "adding-a-learner.md")
 COMMANDS = [
     pytest.param(command, shown, id=f"{path.name}: {command}")
     for path in DOCUMENTS
