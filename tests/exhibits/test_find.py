@@ -14,7 +14,16 @@ from tests.exhibits.toy import exhibit
 
 HEAVY = ("jax", "matplotlib", "xarray")
 # Exhibits that are not declarations yet load what they use as soon as their titles are read.
-DECLARED = ("online-sgd", "extragradient", "search-time", "amp-two-parity", "depth", "dmft-of-reuse", "tied-recovery")
+DECLARED = (
+    "online-sgd",
+    "extragradient",
+    "search-time",
+    "amp-two-parity",
+    "depth",
+    "dmft-of-reuse",
+    "tied-recovery",
+    "spiked-krr-staircase",
+)
 OUTSIDE = exhibit(id="coin", document=Document("coins", "On coins", "A note on coins."))
 NO_EXHIBIT = 3
 

@@ -171,6 +171,8 @@ class Panel:
 
     def draw(self, axes: Axes, view: View, place: Place | None) -> None:
         """Draw all layers, then set what is set."""
+        from matplotlib.ticker import NullFormatter
+
         from featlab.figures.style import add_legend
 
         for layer in self.layers:
@@ -179,6 +181,9 @@ class Panel:
             else:
                 layer(axes, view)
         axes.set(**self.options)
+        for scaled in (axes.xaxis, axes.yaxis):
+            if scaled.get_scale() == "log":  # powers of ten are enough to read; others would write over each other
+                scaled.set_minor_formatter(NullFormatter())
         for side, declared in self.ticks.items():
             if (ticks := declared(view) if callable(declared) else declared) is not None:
                 _set_ticks(axes, side, ticks)

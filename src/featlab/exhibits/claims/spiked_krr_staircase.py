@@ -76,7 +76,7 @@ def _half_captured(data: ex.Dataset, dim: int) -> float:
     """The spike at which theory captures half of the target."""
     import scipy.optimize
 
-    sizes = {"dim": dim, "samples": 2 * dim, "ridge": 1 / (2 * dim)}
+    sizes: dict[str, Any] = {"dim": dim, "samples": 2 * dim, "ridge": 1 / (2 * dim)}
     return float(
         scipy.optimize.brentq(
             lambda spike: float(ex.predict_at(data, spike=spike, **sizes)["captured"][0]) - 0.5, 0.3, 0.9, xtol=1e-4
@@ -107,7 +107,7 @@ def _plateau(view: ex.View, statement: str) -> ex.Check:
     if fall + 2.6 * error < FLAT * STEP:
         return ex.Check(statement, ex.Outcome.HOLDS, detail, control, refused)
     for dim in (10**6, 10**9, 10**12, 10**15):
-        sizes = {"dim": dim, "samples": 2 * dim}
+        sizes: dict[str, Any] = {"dim": dim, "samples": 2 * dim}
         first, last = (float(ex.predict_at(view.data["staircase"], spike=g, **sizes)["risk"][0]) for g in ON_STEP)
         detail += f" Theory at d = {dim:.0e}: {(first - last) / STEP:.1%}."
         if first - last < FLAT * STEP:
@@ -127,12 +127,12 @@ def _stairs(view: ex.View, name: str) -> list[ex.Number]:
     """Excess risks at the earlier prototype's label noise; measured where that was run, at its d."""
     numbers = []
     for dim, spike, earlier in [(dim, *row) for dim, rows in _EARLIER.items() for row in rows.items()]:
-        point = {"noise": NOISE, "spike": spike, "dim": dim, "samples": 2 * dim}
+        point: dict[str, Any] = {"noise": NOISE, "spike": spike, "dim": dim, "samples": 2 * dim}
         theory = float(ex.predict_at(view.data["staircase"], **point)["risk"][0]) - NOISE
-        measured: tuple[Any, ...] = (None, None)
+        measured: tuple[float | None, float | None] = (None, None)
         if "noisy" in view.data and view.data["noisy"]["dim"].item() == dim:
             measured = ex.mean_and_error(view.measured(ex.Of("risk", "noisy", {"spike": spike})).values.ravel() - NOISE)
-        numbers.append(ex.Number(name.format(dim=dim, spike=spike), theory, *measured, earlier))
+        numbers.append(ex.Number(name.format(dim=dim, spike=spike), theory, measured[0], measured[1], earlier))
     return numbers
 
 
