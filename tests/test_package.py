@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import re
 import subprocess
 import sys
 import tomllib
@@ -15,7 +17,8 @@ import featlab
 
 ROOT = Path(__file__).parents[1]
 HEAVY = ("numpy", "scipy", "sympy", "jax", "matplotlib", "xarray")
-PACKAGES = ("extending", "gaussian", "study", "testing")  # public packages; every other public name is what it names
+# Public packages; every other public name is what it names.
+PACKAGES = ("exhibits", "extending", "figures", "gaussian", "study", "testing", "theory")
 
 
 def _said(program: str) -> str:
@@ -82,3 +85,20 @@ def test_version_is_the_packages() -> None:
 
 def test_citation_file_has_the_version() -> None:
     assert f"\nversion: {featlab.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_a_package_is_public_or_says_that_it_is_not() -> None:
+    for path in sorted((ROOT / "src" / "featlab").glob("*/__init__.py")):
+        internal = "\nInternal: " in (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "")
+        assert internal is (path.parent.name not in PACKAGES), path
+
+
+DEEP = re.compile(r"^(?:>>> |\.\.\. )?\s*(?:from|import) featlab\.(\w+)(\.\w+)*", re.M)
+
+
+def test_documents_import_from_the_doors_only() -> None:
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        for found in DEEP.finditer(path.read_text(encoding="utf-8")):
+            assert found[1] in PACKAGES, f"{path.name}: {found[0]}"
+            assert found[2] is None, f"{path.name}: {found[0]}"
+    assert DEEP.search(">>> from featlab.theory.spikes import x")[2] == ".spikes"  # type: ignore[index]

@@ -1,7 +1,10 @@
+from . import exhibits as exhibits
 from . import extending as extending
+from . import figures as figures
 from . import gaussian as gaussian
 from . import study as study
 from . import testing as testing
+from . import theory as theory
 from .analysis import Analysis as Analysis
 from .analysis import analyse as analyse
 from .comparison import Comparison as Comparison
@@ -41,8 +44,10 @@ from .learners import TwoLayer as TwoLayer
 from .outcome import Outcome as Outcome
 from .reports import Explanation as Explanation
 from .reports import explain as explain
+from .runners import load_study as load_study
 from .simulation import DoesNotFit as DoesNotFit
 from .simulation import simulate as simulate
+from .targets import CatalogueEntry as CatalogueEntry
 from .targets import Hypercube as Hypercube
 from .targets import Isotropic as Isotropic
 from .targets import Spiked as Spiked

@@ -1,4 +1,7 @@
-"""What can be known of a target before any data: exponents, staircases, thresholds, residuals, sample costs."""
+"""What can be known of a target before any data: exponents, staircases, thresholds, residuals, sample costs.
+
+Internal: modules and names may change; what is public of them is in `featlab`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The command line. One file for each command; nothing heavy is imported until a command runs."""
+"""The command line. One file for each command; nothing heavy is imported until a command runs.
+
+Internal: modules and names may change; what is public of them is in `featlab`.
+"""
 
 from __future__ import annotations
 

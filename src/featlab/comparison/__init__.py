@@ -1,4 +1,7 @@
-"""Do a prediction and a measurement agree: z-scores, a stated finite-size allowance, trends in d, a verdict."""
+"""Do a prediction and a measurement agree: z-scores, a stated finite-size allowance, trends in d, a verdict.
+
+Internal: modules and names may change; what is public of them is in `featlab`.
+"""
 
 from __future__ import annotations
 

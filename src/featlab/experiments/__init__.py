@@ -1,4 +1,7 @@
-"""What is learned, by whom, how, and when to look: the one description that simulations and predictions share."""
+"""What is learned, by whom, how, and when to look: the one description that simulations and predictions share.
+
+Internal: modules and names may change; what is public of them is in `featlab`.
+"""
 
 from __future__ import annotations
 

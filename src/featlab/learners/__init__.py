@@ -1,4 +1,7 @@
-"""How it is to be learned: students and algorithms as frozen, validated descriptions without dynamics."""
+"""How it is to be learned: students and algorithms as frozen, validated descriptions without dynamics.
+
+Internal: modules and names may change; what is public of them is in `featlab`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The explanation of a target: the analysis in words, in a terminal, in a notebook, as JSON and as a page."""
+"""The explanation of a target: the analysis in words, in a terminal, in a notebook, as JSON and as a page.
+
+Internal: modules and names may change; what is public of them is in `featlab`.
+"""
 
 from __future__ import annotations
 

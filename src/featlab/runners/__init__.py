@@ -2,6 +2,8 @@
 
 A kind is "simulate", "predict", "one-step-readout", or `module:name` of any function `run_point(point, key) -> rows` or
 `Runner`.
+
+Internal: modules and names may change; what is public of them is in `featlab`.
 """
 
 from __future__ import annotations

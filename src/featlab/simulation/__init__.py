@@ -1,4 +1,7 @@
-"""What happens at a finite dimension: designs, students, learning algorithms, run exactly in law."""
+"""What happens at a finite dimension: designs, students, learning algorithms, run exactly in law.
+
+Internal: modules and names may change; what is public of them is in `featlab`.
+"""
 
 from __future__ import annotations
 

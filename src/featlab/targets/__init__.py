@@ -1,4 +1,7 @@
-"""What is to be learned: safe text to target, its link, rank and kinks, and a catalogue from the literature."""
+"""What is to be learned: safe text to target, its link, rank and kinks, and a catalogue from the literature.
+
+Internal: modules and names may change; what is public of them is in `featlab`.
+"""
 
 from __future__ import annotations
 
