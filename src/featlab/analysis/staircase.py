@@ -28,6 +28,7 @@ from featlab.targets import Target
 
 # Blocks whose thresholds differ by less than this, or than three numerical errors, are learned together.
 _TIE = 2e-3
+_ROUNDING = 1e-6  # of the same eigenvalue, computed on the whole space and on a block
 
 
 class Kind(StrEnum):
@@ -161,7 +162,7 @@ def _grand_stage(target: Target, grids: GridPair, known: Floats, level: Level) -
     moments = second_moments(target, known)
     blocks, tilt = reducing_subspaces(matrices, error)
     strengths = np.array([moments.restricted(block) for block in blocks])
-    strongest = float(strengths.max())
+    strongest = moments.top
     if strongest <= 3 * moments.error:
         unresolved = GrandStage(2, *found, Kind.EASY)
         bound = 1 / (4 * moments.error)
@@ -170,7 +171,14 @@ def _grand_stage(target: Target, grids: GridPair, known: Floats, level: Level) -
     chosen = np.column_stack([block for block, early in zip(blocks, first, strict=True) if early])
     new = readable_basis(complement(known) @ chosen, chosen.shape[1])
     alpha, alpha_error = 1 / strongest, moments.error / strongest**2
-    return GrandStage(2, new, level.signal, level.error, tilt, Kind.EASY, alpha, alpha_error), None
+    stage = GrandStage(2, new, level.signal, level.error, tilt, Kind.EASY, alpha, alpha_error)
+    of_blocks = float(strengths.max())
+    if abs(of_blocks - strongest) > 3 * moments.error + _ROUNDING * strongest:
+        return stage, (
+            f"an internal contradiction: the whole unknown space has the critical sample ratio {alpha:.4g}, its blocks "
+            f"{1 / of_blocks:.4g}; the directions of this stage are not to be trusted"
+        )
+    return stage, None
 
 
 def _merge(before: GrandStage, after: GrandStage) -> GrandStage:

@@ -46,6 +46,11 @@ class SecondMoments:
     operator: Floats
     error: float
 
+    @property
+    def top(self) -> float:
+        """The largest eigenvalue of F on all symmetric matrices of the unknown space: one over the threshold."""
+        return _top(self.operator)
+
     def restricted(self, subspace: Floats) -> float:
         """The largest eigenvalue of F on symmetric matrices supported on the orthonormal columns of `subspace`."""
         unknown = subspace.shape[0]
@@ -88,7 +93,9 @@ def reducing_subspaces(matrices: Floats, error: float) -> tuple[list[Floats], fl
     tilt = 0.0 if vanishing.all() else float(error * scale / values[~vanishing].min())
     generic = np.random.default_rng(3).standard_normal(len(commuting)) @ commuting
     eigenvalues, vectors = np.linalg.eigh(np.tensordot(generic, basis, axes=1))
-    breaks = np.nonzero(np.diff(eigenvalues) > 1e-4 * max(1e-12, np.ptp(eigenvalues)))[0] + 1
+    # A gap is one over the size of the element, which has the identity in it: irreducible moments have eigenvalues that
+    # differ by rounding only, and must not be torn apart.
+    breaks = np.nonzero(np.diff(eigenvalues) > 1e-4 * np.max(np.abs(eigenvalues)))[0] + 1
     return [vectors[:, block] for block in np.split(np.arange(size), breaks)], tilt
 
 
