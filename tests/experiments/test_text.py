@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from featlab.errors import InvalidParameter
@@ -91,6 +91,7 @@ def test_every_learner_there_and_back(name: str) -> None:
     assert learner_from_text(name, said) == (learner, None)
 
 
+@settings(deadline=None)
 @given(
     st.sampled_from(
         [

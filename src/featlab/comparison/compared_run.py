@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import xarray as xr
 
 from featlab.comparison.agreement import Comparison, compare
 from featlab.comparison.quantity import FiniteSize
 from featlab.experiments.experiment import Experiment, as_experiment
-from featlab.learners.protocol import Learner
+from featlab.learners.protocol import Learner, Student
 from featlab.simulation.observe import DEFAULT
 from featlab.simulation.simulator import simulate
 from featlab.targets import Target
@@ -34,7 +33,7 @@ def predict_and_simulate(
     dim: int | None = None,
     samples: int | None = None,
     times: Sequence[float] | None = None,
-    student: Any = None,
+    student: Student | None = None,
     seeds: int | Iterable[int] = 10,
     key: int = 0,
     design: str = "auto",

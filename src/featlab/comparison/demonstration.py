@@ -23,6 +23,7 @@ from featlab.gaussian.activations import activation
 from featlab.gaussian.quadrature import gauss_pieces
 from featlab.learners.amp import BayesAmp
 from featlab.learners.online import OnlineSgd
+from featlab.learners.protocol import Learner
 from featlab.learners.reuse import ReusedBatch
 from featlab.learners.steps import StepLaw
 from featlab.learners.students import TwoLayer
@@ -67,7 +68,7 @@ class Recipe:
     """
 
     algorithm: str
-    learner: Any
+    learner: Learner
     student: TwoLayer | None
     dim: int
     samples: int | None

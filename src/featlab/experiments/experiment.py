@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from featlab.errors import InvalidParameter
 from featlab.learners.checks import positive_integer
 from featlab.learners.fields import COUNT, Description, Kind, choice, option, or_none, read_numbers, read_whole
-from featlab.learners.protocol import Learner, check_contract
+from featlab.learners.protocol import Learner, Student, check_contract
 
 if TYPE_CHECKING:
     from jax import Array
@@ -63,7 +63,7 @@ class Experiment(Description):
     times: tuple[float, ...] | None = field(
         default=None, metadata=option(_TIMES, "when to look: one-pass learners in units of d steps, others in steps")
     )
-    student: Any = None
+    student: Student | None = None
     seeds: tuple[int, ...] = field(default=tuple(range(10)), metadata=option(_SEEDS, "how many independent runs; 10"))
     key: int | Array = field(default=0, metadata=option(_KEY, "the root of all randomness"))
     design: str = field(
@@ -82,7 +82,7 @@ class Experiment(Description):
         dim: int,
         samples: int | None = None,
         times: Sequence[float] | None = None,
-        student: Any = None,
+        student: Student | None = None,
         seeds: int | Iterable[int] = 10,
         key: int | Array = 0,
         design: str = "auto",
@@ -139,7 +139,7 @@ class Experiment(Description):
         return self.learner.needs_start(self.student, self.concrete)
 
 
-def _student(learner: Learner, student: Any) -> Any:
+def _student(learner: Learner, student: Student | None) -> Any:
     """The student that runs: the default of the learner's kind unless given; None for a learner that has none."""
     kind, name = learner.student_kind, type(learner).__name__
     if kind is None:

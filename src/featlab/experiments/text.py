@@ -31,7 +31,7 @@ from featlab.learners.fields import (
     required,
     value_of,
 )
-from featlab.learners.protocol import Learner
+from featlab.learners.protocol import Learner, Student
 from featlab.learners.readout import Readout
 from featlab.learners.registry import learner_class, learner_name, own_learners
 from featlab.learners.students import TwoLayer
@@ -107,7 +107,7 @@ def learner_from_text(name: str, said: Mapping[str, Any]) -> tuple[Learner, Any]
     return learner, None if student_kind is None or not rest else student_kind(**_values(of_student, rest))
 
 
-def learner_to_text(learner: Learner, student: Any = None) -> dict[str, Any]:
+def learner_to_text(learner: Learner, student: Student | None = None) -> dict[str, Any]:
     """What is to be said of a learner and its student; only what differs from a default."""
     if not isinstance(learner, Readout):
         return {"learner": learner_name(type(learner)), **_different(learner), **_different(student)}

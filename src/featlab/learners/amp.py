@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from featlab.learners.fields import COUNT, DAMPING, POSITIVE, choice, option, within
-from featlab.learners.protocol import LearnerDescription
+from featlab.learners.protocol import LearnerDescription, Student
 from featlab.results import ESTIMATE_START
 
 if TYPE_CHECKING:
@@ -66,6 +66,6 @@ class BayesAmp(LearnerDescription):
         """How often the batch is read: once for each iteration, those of a spectral start included."""
         return self.iterations + (self.power_steps if self.start == "spectral" else 0)
 
-    def needs_start(self, student: Any, target: Target) -> tuple[str, ...]:
+    def needs_start(self, student: Student | None, target: Target) -> tuple[str, ...]:
         """What the estimate is at first, unless it is informed: it has no second layer."""
         return () if self.start == "informed" else ESTIMATE_START

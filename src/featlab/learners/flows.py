@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import pi
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from featlab.errors import InvalidParameter
 from featlab.learners.fields import FLAG, LOSS, POSITIVE, STEPS, choice, option, within
-from featlab.learners.protocol import LearnerDescription
+from featlab.learners.protocol import LearnerDescription, Student
 from featlab.learners.students import TwoLayer
 from featlab.results import START
 from featlab.targets.inputs import Isotropic
@@ -85,7 +85,7 @@ class SphericalFlow(LearnerDescription):
         """How many neurons of a student of that width are different."""
         return 1 if self.common else width
 
-    def needs_start(self, student: Any, target: Target) -> tuple[str, ...]:
+    def needs_start(self, student: Student | None, target: Target) -> tuple[str, ...]:
         """Under a spike also where it starts along the spike, which every description leaves to chance."""
         if isinstance(target.inputs, Isotropic):
             return super().needs_start(student, target)

@@ -72,7 +72,7 @@ class Learner(Protocol):
         """`module:name` of the `featlab.extending.Simulator` that runs it; loaded when it is first run."""
         ...
 
-    def needs_start(self, student: Any, target: Target) -> tuple[str, ...]:
+    def needs_start(self, student: Student | None, target: Target) -> tuple[str, ...]:
         """What of a start chance decides and a prediction must be given, names of `featlab.results.QUANTITIES`; none if
         the description says it all."""
         ...
@@ -89,7 +89,7 @@ class LearnerDescription(Description):
         """Gaussian ones."""
         return GAUSSIAN
 
-    def needs_start(self, student: Any, target: Target) -> tuple[str, ...]:
+    def needs_start(self, student: Student | None, target: Target) -> tuple[str, ...]:
         """Overlaps, norms, second layer and biases of a student that is drawn at random."""
         return () if student is None or student.certain else START
 

@@ -6,12 +6,12 @@ A description only.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from featlab.errors import InvalidParameter
 from featlab.learners.checks import positive_integer
 from featlab.learners.fields import BIASES, COUNT, LEAVE_ONE_OUT, POSITIVE, RIDGE, TEST, choice, option, or_none
-from featlab.learners.protocol import GAUSSIAN, Learner, LearnerDescription, check_contract
+from featlab.learners.protocol import GAUSSIAN, Learner, LearnerDescription, Student, check_contract
 from featlab.learners.students import TwoLayer
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Readout(LearnerDescription):
         """Ridge regression on features is; the first layer's learner decides."""
         return self.first is None or self.first.equivariant
 
-    def needs_start(self, student: Any, target: Target) -> tuple[str, ...]:
+    def needs_start(self, student: Student | None, target: Target) -> tuple[str, ...]:
         """Nothing: a wide student is predicted by the laws of its start."""
         return ()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from featlab.errors import InvalidParameter
 from featlab.learners.fields import (
@@ -19,7 +19,7 @@ from featlab.learners.fields import (
     option,
     or_none,
 )
-from featlab.learners.protocol import LearnerDescription
+from featlab.learners.protocol import LearnerDescription, Student
 from featlab.results import TIED_START
 
 if TYPE_CHECKING:
@@ -135,6 +135,6 @@ class TiedFlow(LearnerDescription):
         if abs(count - round(count)) > _ROUNDING * max(1.0, count):
             raise InvalidParameter(name, value, f"a multiple of {unit}")
 
-    def needs_start(self, student: Any, target: Target) -> tuple[str, ...]:
+    def needs_start(self, student: Student | None, target: Target) -> tuple[str, ...]:
         """Every start, with its neurons."""
         return TIED_START

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Group
@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from featlab.comparison.curves import Curve, along, curves, is_stepwise
+from featlab.learners.protocol import Learner, Student
 from featlab.reports.simulation import number_table, order_parameter_table, run_title, shown_times
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ _STYLES = {"agrees": "bold green", "disagrees": "bold red", "cannot tell": "bold
 _MOST_CURVES = 2
 
 
-def comparison_text(run: ComparedRun, learner: Any, student: Any) -> Group:
+def comparison_text(run: ComparedRun, learner: Learner, student: Student | None) -> Group:
     """The screen: what was asked, theory beside simulation over time, the verdict with its reason."""
     comparison, simulation = run.comparison, run.simulation
     sizes = f"d = {simulation.attrs['dim']:,}, {simulation.sizes['seed']} seeds"
@@ -45,7 +46,7 @@ def comparison_text(run: ComparedRun, learner: Any, student: Any) -> Group:
     )
 
 
-def prediction_text(prediction: xr.Dataset, learner: Any, student: Any) -> Group:
+def prediction_text(prediction: xr.Dataset, learner: Learner, student: Student | None) -> Group:
     """The screen: what was asked, the predicted order parameters over time, which limit it is."""
     about = prediction.attrs
     sizes = f"d to infinity; steps and samples as at d = {about['dim']:,}"

@@ -17,6 +17,7 @@ from featlab.comparison.curves import is_stepwise
 from featlab.figures.trajectories import alignments, measured_over_time
 from featlab.gaussian.hermite import Floats
 from featlab.learners import StepLaw
+from featlab.learners.protocol import Learner, Student
 from featlab.targets import Isotropic
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _USUAL_INPUTS = repr(Isotropic())
 _MOST_DIRECTIONS = 2  # of which both median and mean fit on a line
 
 
-def simulation_text(dataset: xr.Dataset, learner: Any, student: Any) -> Group:
+def simulation_text(dataset: xr.Dataset, learner: Learner, student: Student | None) -> Group:
     """The screen: what ran and on which design, a table over time, the outcomes.
 
     The learner and the student are the descriptions that made the dataset; only what is not a default is shown.
@@ -46,7 +47,9 @@ def simulation_text(dataset: xr.Dataset, learner: Any, student: Any) -> Group:
     return Group(title, order_parameter_table(dataset, shown), *map(Text, notes))
 
 
-def run_title(target: str, sizes: str, learner: Any, student: Any, facts: Mapping[str, str] | None = None) -> Text:
+def run_title(
+    target: str, sizes: str, learner: Learner, student: Student | None, facts: Mapping[str, str] | None = None
+) -> Text:
     """What was asked: the target with its sizes, then a line for the learner, the student and each other fact."""
     text = Text(target, style="bold")
     text.append(f"   ({sizes})\n", style="not bold")

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from featlab.errors import InvalidParameter
 from featlab.experiments import Experiment
+from featlab.learners.students import TwoLayer
 from featlab.outcome import Outcome
 from featlab.runners.questions import AXES, experiment_of, rows_of
 from featlab.study.description import Point
@@ -29,6 +30,7 @@ def run_point(point: Point, key: int) -> list[Row]:
 
     what = _experiment(point, key)
     samples = point["samples"]
+    assert isinstance(what.student, TwoLayer)
     learner = one_step_readout(what.target, dim=what.dim, samples=samples, student=what.student)
     dataset = simulate(replace(what, learner=learner), progress=False)
     if Outcome.INTERRUPTED in dataset["outcome"].values:  # by Ctrl-C, which is meant for the study

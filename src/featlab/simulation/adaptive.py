@@ -46,7 +46,7 @@ class Info(NamedTuple):
     gradient: Array
 
 
-def init(problem: Problem, key: Array) -> State:
+def init(problem: Problem[SignSgd, TwoLayer], key: Array) -> State:
     """The student at the start, with nothing in its means."""
     network = start_network(key, problem)
     nothing = jnp.zeros_like(network.weights)
@@ -54,12 +54,12 @@ def init(problem: Problem, key: Array) -> State:
     return State(network, nothing, nothing, _mirrors(problem, named(key, "directions")), kept)
 
 
-def draw(problem: Problem, key: Array) -> Fresh | Array:
+def draw(problem: Problem[SignSgd, TwoLayer], key: Array) -> Fresh | Array:
     """The batches of the next `block` steps; nothing, where one batch is kept."""
     return fresh_batches(problem, key) if problem.learner.steps is None else key[None]
 
 
-def step(problem: Problem, state: State, fresh: Any, number: Array) -> tuple[State, Info]:
+def step(problem: Problem[SignSgd, TwoLayer], state: State, fresh: Any, number: Array) -> tuple[State, Info]:
     """One step on a fresh batch, or on the kept one."""
     design, kept = problem.design, state.kept
     if kept is None:
@@ -77,7 +77,7 @@ def step(problem: Problem, state: State, fresh: Any, number: Array) -> tuple[Sta
     return State(replace(state.network, weights=weights), mean, square, state.mirrors, kept), Info(gradient)
 
 
-def adaptive(problem: Problem) -> Algorithm:
+def adaptive(problem: Problem[SignSgd, TwoLayer]) -> Algorithm:
     """The algorithm for a problem whose learner is a `SignSgd` or an `Adam`."""
     block = problem.design.block if problem.learner.steps is None else 1
     return Algorithm(partial(init, problem), partial(draw, problem), partial(step, problem), block, informs=True)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from featlab.errors import InvalidParameter
-from featlab.learners.protocol import Learner
+from featlab.learners.protocol import Learner, Student
 from featlab.learners.registry import load_object
 from featlab.simulation.designs.choose import Demand, Sizes
 from featlab.simulation.problem import Algorithm, Problem, Simulator
@@ -23,12 +22,12 @@ def algorithm(problem: Problem) -> Algorithm:
     return simulator_of(problem.learner).algorithm(problem)
 
 
-def demand(learner: Learner, student: Any, target: Target, sizes: Sizes) -> Demand:
+def demand(learner: Learner, student: Student | None, target: Target, sizes: Sizes) -> Demand:
     """What the learner asks of its design."""
     return simulator_of(learner).demand(learner, student, target, sizes)
 
 
-def check_runnable(learner: Learner, student: Any, target: Target) -> None:
+def check_runnable(learner: Learner, student: Student | None, target: Target) -> None:
     """Refuse a target or a student that the learner cannot be run on."""
     check = simulator_of(learner).check
     if check is not None:

@@ -72,7 +72,7 @@ class Info(NamedTuple):
     precision: Array
 
 
-def init(problem: Problem, key: Array) -> State:
+def init(problem: Problem[BayesAmp, None], key: Array) -> State:
     """The batch and its labels, and the estimate at the start."""
     design, learner, rank = problem.design, problem.learner, problem.target.rank
     batch = jax.tree.map(lambda part: part[0], design.draw(named(key, "batch")))
@@ -91,12 +91,12 @@ def init(problem: Problem, key: Array) -> State:
     return State(Estimate(rows), covariance, onsager, batch, values, jnp.int32(MOVING), jnp.int32(0))
 
 
-def draw(problem: Problem, key: Array) -> Array:
+def draw(problem: Problem[BayesAmp, None], key: Array) -> Array:
     """Nothing is random after the start."""
     return jnp.zeros(1, jnp.int32)
 
 
-def step(problem: Problem, state: State, fresh: Array, number: Array) -> tuple[State, Info]:
+def step(problem: Problem[BayesAmp, None], state: State, fresh: Array, number: Array) -> tuple[State, Info]:
     """One iteration; none for an estimate that stands still."""
     still = Info(jnp.zeros((), problem.design.dtype), jnp.zeros_like(state.covariance))
     return lax.cond(state.outcome == MOVING, partial(iterate, problem), lambda state: (state, still), state)
@@ -167,7 +167,7 @@ def posterior_covariance(precision: Array) -> Array:
     return (inverse + inverse.T) / 2
 
 
-def bayes_amp(problem: Problem) -> Algorithm:
+def bayes_amp(problem: Problem[BayesAmp, None]) -> Algorithm:
     """The algorithm for a problem whose learner is a `BayesAmp`."""
 
     def measured_posterior_risk(state: State, key: Array) -> Array:

@@ -54,7 +54,7 @@ def apply(problem: Problem, data: Sliced, rows: Array) -> tuple[Array, Sliced]:
     return jnp.sum(slices.shares[:, None, None] * once, axis=0) - twice, Sliced(batch, slices, means)
 
 
-def average_variance(problem: Problem) -> Algorithm:
+def average_variance(problem: Problem[SlicedAverageVariance, None]) -> Algorithm:
     """The algorithm for a problem whose learner is a `SlicedAverageVariance`."""
     return lanczos(problem, Operator(prepare, apply))
 

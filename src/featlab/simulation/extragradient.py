@@ -39,12 +39,12 @@ class Info(NamedTuple):
     inner_loss: Array
 
 
-def init(problem: Problem, key: Array) -> State:
+def init(problem: Problem[Extragradient, TwoLayer], key: Array) -> State:
     """The student at the start."""
     return State(online_init(problem, key).network)
 
 
-def step(problem: Problem, state: State, fresh: Fresh, number: Array) -> tuple[State, Info]:
+def step(problem: Problem[Extragradient, TwoLayer], state: State, fresh: Fresh, number: Array) -> tuple[State, Info]:
     """One outer step on one fresh batch."""
     design, learner = problem.design, problem.learner
     network = replace(state.network, weights=design.rebase(state.network.weights))
@@ -59,7 +59,7 @@ def step(problem: Problem, state: State, fresh: Fresh, number: Array) -> tuple[S
     return State(moved(problem, network, rate * pull)), Info(before, after)
 
 
-def extragradient(problem: Problem) -> Algorithm:
+def extragradient(problem: Problem[Extragradient, TwoLayer]) -> Algorithm:
     """The algorithm for a problem whose learner is an `Extragradient`."""
     return Algorithm(partial(init, problem), partial(draw, problem), partial(step, problem), problem.design.block)
 

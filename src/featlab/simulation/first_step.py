@@ -46,7 +46,7 @@ class Info(NamedTuple):
     gradient: Array
 
 
-def init(problem: Problem, key: Array) -> State:
+def init(problem: Problem[PreprocessedStep, TwoLayer], key: Array) -> State:
     """The student at the start, the batch, and the linear part of its labels."""
     batch, values = labelled_batch(problem, key)
     slope, batch = mean_slope(problem.design, batch, values)
@@ -54,12 +54,12 @@ def init(problem: Problem, key: Array) -> State:
     return State(start_network(key, problem), jnp.mean(values), slope, unknown, batch, values)
 
 
-def draw(problem: Problem, key: Array) -> Array:
+def draw(problem: Problem[PreprocessedStep, TwoLayer], key: Array) -> Array:
     """Nothing is random after the start but the biases of the fit, which has a key of its own."""
     return jnp.zeros(1, jnp.int32)
 
 
-def step(problem: Problem, state: State, fresh: Array, number: Array) -> tuple[State, Info]:
+def step(problem: Problem[PreprocessedStep, TwoLayer], state: State, fresh: Array, number: Array) -> tuple[State, Info]:
     """The one step; what is left of the old weights is nothing."""
     design, learner, network = problem.design, problem.learner, state.network
     fields, batch = design.forward(state.batch, _with_slope(state).weights)
@@ -92,7 +92,7 @@ def fit(problem: Problem, state: State, key: Array) -> dict[str, Array]:
     return Fitted(*risk_on(goal, network, fitted, without(tests)), fitted.ridge)._asdict()
 
 
-def preprocessed_step(problem: Problem) -> Algorithm:
+def preprocessed_step(problem: Problem[PreprocessedStep, TwoLayer]) -> Algorithm:
     """The algorithm for a problem whose learner is a `PreprocessedStep`."""
     return Algorithm(
         partial(init, problem),

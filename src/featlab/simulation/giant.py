@@ -35,17 +35,17 @@ class Info(NamedTuple):
     gradient: Array
 
 
-def init(problem: Problem, key: Array) -> State:
+def init(problem: Problem[GiantSteps, TwoLayer], key: Array) -> State:
     """The student at the start."""
     return State(start_network(key, problem))
 
 
-def draw(problem: Problem, key: Array) -> Array:
+def draw(problem: Problem[GiantSteps, TwoLayer], key: Array) -> Array:
     """The key of the next batch."""
     return key[None]
 
 
-def step(problem: Problem, state: State, fresh: Array, number: Array) -> tuple[State, Info]:
+def step(problem: Problem[GiantSteps, TwoLayer], state: State, fresh: Array, number: Array) -> tuple[State, Info]:
     """One giant step on one fresh batch."""
     design = problem.design
     network = replace(state.network, weights=design.rebase(state.network.weights))
@@ -59,7 +59,7 @@ def step(problem: Problem, state: State, fresh: Array, number: Array) -> tuple[S
     return State(replace(network, weights=network.weights + rate * gradient)), Info(gradient)
 
 
-def giant_steps(problem: Problem) -> Algorithm:
+def giant_steps(problem: Problem[GiantSteps, TwoLayer]) -> Algorithm:
     """The algorithm for a problem whose learner is a `GiantSteps`."""
     return Algorithm(partial(init, problem), partial(draw, problem), partial(step, problem), informs=True)
 

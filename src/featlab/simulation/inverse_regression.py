@@ -31,7 +31,7 @@ class Info(NamedTuple):
     """There is nothing to see: no step is taken."""
 
 
-def init(problem: Problem, key: Array) -> State:
+def init(problem: Problem[SlicedInverseRegression, None], key: Array) -> State:
     """The whole of it."""
     batch, values = labelled_batch(problem, key)
     slices = sliced(values, problem.learner.slices)
@@ -41,17 +41,19 @@ def init(problem: Problem, key: Array) -> State:
     return State(Estimate(vectors[:rank]), sizes[:rank] ** 2)
 
 
-def draw(problem: Problem, key: Array) -> Array:
+def draw(problem: Problem[SlicedInverseRegression, None], key: Array) -> Array:
     """Nothing is random after the start."""
     return jnp.zeros(1, jnp.int32)
 
 
-def step(problem: Problem, state: State, fresh: Array, number: Array) -> tuple[State, Info]:
+def step(
+    problem: Problem[SlicedInverseRegression, None], state: State, fresh: Array, number: Array
+) -> tuple[State, Info]:
     """Nothing moves after the start."""
     return state, Info()
 
 
-def inverse_regression(problem: Problem) -> Algorithm:
+def inverse_regression(problem: Problem[SlicedInverseRegression, None]) -> Algorithm:
     """The algorithm for a problem whose learner is a `SlicedInverseRegression`."""
     return Algorithm(
         partial(init, problem),

@@ -75,7 +75,7 @@ class Fitted(NamedTuple):
     ridge: Array
 
 
-def init(problem: Problem, key: Array) -> State:
+def init(problem: Problem[KernelRidge, None], key: Array) -> State:
     """Nothing."""
     return State(NoNetwork(jnp.zeros((0, problem.design.frame), problem.design.dtype)))
 
@@ -85,7 +85,7 @@ def step(state: State, fresh: Array, number: Array) -> tuple[State, None]:
     return state, None
 
 
-def kernel_ridge(problem: Problem) -> Algorithm:
+def kernel_ridge(problem: Problem[KernelRidge, None]) -> Algorithm:
     """The algorithm for a problem whose learner is a `KernelRidge`."""
     start, look = partial(init, problem), partial(fit, problem)
     return Algorithm(start, lambda key: key[None], step, absent=_ABSENT, fit=look, fitted=("captured",))

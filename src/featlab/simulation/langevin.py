@@ -51,19 +51,21 @@ class Info(NamedTuple):
     loss: Array
 
 
-def init(problem: Problem, key: Array) -> State:
+def init(problem: Problem[LangevinDynamics, MeanFieldTanh], key: Array) -> State:
     """The neurons at the start, and the batch."""
     batch, outcome = fresh_batch(problem, named(key, "batch"))
     standard = standard_neurons(problem, named(key, "neurons"))
     return State(jax.tree.map(lambda part: problem.student.start_deviation * part, standard), batch, outcome)
 
 
-def draw(problem: Problem, key: Array) -> Array:
+def draw(problem: Problem[LangevinDynamics, MeanFieldTanh], key: Array) -> Array:
     """The key of the next step's noise."""
     return key[None]
 
 
-def step(problem: Problem, state: State, fresh: Array, number: Array) -> tuple[State, Info]:
+def step(
+    problem: Problem[LangevinDynamics, MeanFieldTanh], state: State, fresh: Array, number: Array
+) -> tuple[State, Info]:
     """X - eta (gradient + 2 lambda lambda1 X) + sqrt(2 lambda eta) noise."""
     learner, design = problem.learner, problem.design
     rate = step_at(learner.step_size, design.dim)
@@ -76,7 +78,7 @@ def step(problem: Problem, state: State, fresh: Array, number: Array) -> tuple[S
     return State(network, state.batch, state.labels), Info(loss)
 
 
-def langevin_dynamics(problem: Problem) -> Algorithm:
+def langevin_dynamics(problem: Problem[LangevinDynamics, MeanFieldTanh]) -> Algorithm:
     """The algorithm for a problem whose learner is a `LangevinDynamics`."""
     return Algorithm(
         partial(init, problem),

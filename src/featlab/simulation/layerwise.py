@@ -57,17 +57,17 @@ class Upper(NamedTuple):
     last: Array
 
 
-def init(problem: Problem, key: Array) -> State:
+def init(problem: Problem[Layerwise, ThreeLayer], key: Array) -> State:
     """The first layer at the start."""
     return State(start_first(problem, key), named(key, "batches"))
 
 
-def draw(problem: Problem, key: Array) -> Array:
+def draw(problem: Problem[Layerwise, ThreeLayer], key: Array) -> Array:
     """Nothing: batches have the keys of their numbers, so that one can be read again."""
     return key[None]
 
 
-def step(problem: Problem, state: State, fresh: Array, number: Array) -> tuple[State, Info]:
+def step(problem: Problem[Layerwise, ThreeLayer], state: State, fresh: Array, number: Array) -> tuple[State, Info]:
     """One step of the first layer. The same key makes the same batch again where X is made from its key."""
     design, first = problem.design, first_problem(problem)
     network = replace(state.network, weights=design.rebase(state.network.weights))
@@ -82,7 +82,7 @@ def step(problem: Problem, state: State, fresh: Array, number: Array) -> tuple[S
     return State(moved(first, network, rate * gradient), state.key), Info(gradient)
 
 
-def layerwise(problem: Problem) -> Algorithm:
+def layerwise(problem: Problem[Layerwise, ThreeLayer]) -> Algorithm:
     """The algorithm for a problem whose learner is a `Layerwise`."""
     found = Algorithm(partial(init, problem), partial(draw, problem), partial(step, problem), informs=True)
     if not _swept(problem):  # a batch that is read again must be remembered

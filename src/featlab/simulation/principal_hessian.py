@@ -39,7 +39,7 @@ def apply(problem: Problem, data: Residuals, rows: Array) -> tuple[Array, Residu
     return pull, Residuals(batch, data.values)
 
 
-def principal_hessian(problem: Problem) -> Algorithm:
+def principal_hessian(problem: Problem[PrincipalHessian, None]) -> Algorithm:
     """The algorithm for a problem whose learner is a `PrincipalHessian`."""
     return lanczos(problem, Operator(prepare, apply))
 

@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import jax.numpy as jnp
 from jax import Array
 
 from featlab.gaussian.activations import Activation, activation
+from featlab.learners.protocol import Learner
 from featlab.outcome import Outcome
 from featlab.simulation.random import normal
 
@@ -20,13 +21,20 @@ if TYPE_CHECKING:  # a run needs no parser: anything with a rank, a link and a n
     from featlab.targets import Target
 
 
+LearnerKind = TypeVar("LearnerKind", bound=Learner)
+StudentKind = TypeVar("StudentKind", bound=Any)
+
+
 @dataclass(frozen=True)
-class Problem:
-    """Everything about a run that is known before it is compiled."""
+class Problem(Generic[LearnerKind, StudentKind]):
+    """Everything about a run that is known before it is compiled; its algorithm knows which learner and student it has.
+
+    The student is None for a learner that estimates the target's directions by itself.
+    """
 
     target: Target
-    student: Any  # of the learner's student_kind: a TwoLayer, say; None for a learner that estimates by itself
-    learner: Any  # a Learner; its algorithm knows which
+    student: StudentKind
+    learner: LearnerKind
     design: Any
 
     @property

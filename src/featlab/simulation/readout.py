@@ -76,7 +76,7 @@ class Drawn(NamedTuple):
         return -(-self.total // self.size)
 
 
-def init(problem: Problem, key: Array) -> State:
+def init(problem: Problem[Readout, TwoLayer], key: Array) -> State:
     """The student at the start."""
     return State(start_network(key, problem))
 
@@ -86,12 +86,12 @@ def step(state: State, fresh: Array, number: Array) -> tuple[State, None]:
     return state, None
 
 
-def readout(problem: Problem) -> Algorithm:
+def readout(problem: Problem[Readout, TwoLayer]) -> Algorithm:
     """The algorithm for a problem whose learner is a `Readout`, from that of its first layer."""
     if problem.learner.first is None:
         first = Algorithm(partial(init, problem), lambda key: key[None], step)
     else:
-        first = algorithm(replace(problem, learner=problem.learner.first))
+        first = algorithm(Problem(problem.target, problem.student, problem.learner.first, problem.design))
     return first._replace(fit=partial(fit, problem))
 
 

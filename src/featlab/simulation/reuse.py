@@ -37,17 +37,17 @@ class Info(NamedTuple):
     gradient: Array
 
 
-def init(problem: Problem, key: Array) -> State:
+def init(problem: Problem[ReusedBatch, TwoLayer], key: Array) -> State:
     """The student at the start, and the first batch."""
     return new_batch(problem, start_network(key, problem), named(key, "first batch"))
 
 
-def draw(problem: Problem, key: Array) -> Array:
+def draw(problem: Problem[ReusedBatch, TwoLayer], key: Array) -> Array:
     """The key of the next batch, should this step begin one."""
     return key[None]
 
 
-def step(problem: Problem, state: State, fresh: Array, number: Array) -> tuple[State, Info]:
+def step(problem: Problem[ReusedBatch, TwoLayer], state: State, fresh: Array, number: Array) -> tuple[State, Info]:
     """One full-batch step, on a new batch when the old one has been used often enough."""
     design, learner = problem.design, problem.learner
     if learner.uses < learner.steps:
@@ -62,7 +62,7 @@ def step(problem: Problem, state: State, fresh: Array, number: Array) -> tuple[S
     return State(moved(problem, network, change), batch, state.labels), info
 
 
-def reused_batch(problem: Problem) -> Algorithm:
+def reused_batch(problem: Problem[ReusedBatch, TwoLayer]) -> Algorithm:
     """The algorithm for a problem whose learner is a `ReusedBatch`."""
     return Algorithm(partial(init, problem), partial(draw, problem), partial(step, problem), informs=True)
 

@@ -15,7 +15,7 @@ from jax import Array
 import featlab
 from featlab.errors import InvalidParameter
 from featlab.experiments.experiment import Experiment, as_experiment
-from featlab.learners.protocol import Learner
+from featlab.learners.protocol import Learner, Student
 from featlab.outcome import Outcome
 from featlab.precision import double_precision
 from featlab.results import QUANTITIES
@@ -38,7 +38,7 @@ def simulate(
     times: Sequence[float] | None = None,
     seeds: int | Iterable[int] = 10,
     key: int | Array = 0,
-    student: Any = None,
+    student: Student | None = None,
     design: str = "auto",
     observe: str | Iterable[str] | None = None,
     dtype: str = "float32",
@@ -67,7 +67,14 @@ def simulate(
     Raises:
         InvalidParameter: for a value out of range. DoesNotFit: for a run too large for the memory.
     """
-    given = {"dim": dim, "samples": samples, "times": times, "seeds": seeds, "key": key, "student": student}
+    given: dict[str, Any] = {
+        "dim": dim,
+        "samples": samples,
+        "times": times,
+        "seeds": seeds,
+        "key": key,
+        "student": student,
+    }
     given |= {"design": design, "observe": observe, "dtype": dtype, "memory": memory}
     return run_experiment(as_experiment(target, learner, given), progress)
 

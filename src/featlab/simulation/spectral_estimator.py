@@ -42,7 +42,7 @@ class Info(NamedTuple):
     change: Array
 
 
-def init(problem: Problem, key: Array) -> State:
+def init(problem: Problem[SpectralEstimator, None], key: Array) -> State:
     """A random vector."""
     design, rank = problem.design, problem.target.rank
     batch, values = labelled_batch(problem, key)
@@ -54,12 +54,12 @@ def init(problem: Problem, key: Array) -> State:
     return State(Estimate(_span(rows)), rows, still, unknown, moments, batch, jnp.int32(MOVING), jnp.int32(0))
 
 
-def draw(problem: Problem, key: Array) -> Array:
+def draw(problem: Problem[SpectralEstimator, None], key: Array) -> Array:
     """Nothing is random after the start."""
     return jnp.zeros(1, jnp.int32)
 
 
-def step(problem: Problem, state: State, fresh: Array, number: Array) -> tuple[State, Info]:
+def step(problem: Problem[SpectralEstimator, None], state: State, fresh: Array, number: Array) -> tuple[State, Info]:
     """One iteration; none for a vector that stands still."""
     still = Info(jnp.zeros((), problem.design.dtype))
     return lax.cond(state.outcome == MOVING, partial(iterate, problem), lambda state: (state, still), state)
@@ -79,7 +79,7 @@ def iterate(problem: Problem, state: State) -> tuple[State, Info]:
     return State(Estimate(_span(rows)), rows, onsager, growth, *known), Info(change)
 
 
-def spectral_estimator(problem: Problem) -> Algorithm:
+def spectral_estimator(problem: Problem[SpectralEstimator, None]) -> Algorithm:
     """The algorithm for a problem whose learner is a `SpectralEstimator`."""
     return Algorithm(
         partial(init, problem),

@@ -66,7 +66,7 @@ class Info(NamedTuple):
     stride: Array
 
 
-def init(problem: Problem, key: Array) -> State:
+def init(problem: Problem[TiedFlow, TiedNetwork], key: Array) -> State:
     """The networks at their starts, and the batch with its labels."""
     design = problem.design
     network = start_networks(key, problem)
@@ -78,12 +78,12 @@ def init(problem: Problem, key: Array) -> State:
     return State(network, slope, losses, batch, values, stride, jnp.int32(FLOWING), jnp.int32(0))
 
 
-def draw(problem: Problem, key: Array) -> Array:
+def draw(problem: Problem[TiedFlow, TiedNetwork], key: Array) -> Array:
     """Nothing is random after the start."""
     return jnp.zeros(1, jnp.int32)
 
 
-def step(problem: Problem, state: State, fresh: Array, number: Array) -> tuple[State, Info]:
+def step(problem: Problem[TiedFlow, TiedNetwork], state: State, fresh: Array, number: Array) -> tuple[State, Info]:
     """One interval of the flow; c moves once the frozen time is over."""
     learner = problem.learner
     training = (number >= learner.frozen_steps).astype(problem.design.dtype)
@@ -189,7 +189,7 @@ def excess_risk(problem: Problem, state: State, key: Array) -> tuple[Array, Arra
     return jnp.mean(found), jnp.std(found) / samples.total**0.5
 
 
-def tied_flow(problem: Problem) -> Algorithm:
+def tied_flow(problem: Problem[TiedFlow, TiedNetwork]) -> Algorithm:
     """The algorithm for a problem whose learner is a `TiedFlow`."""
     fit = partial(_fit, problem) if problem.learner.tuning_samples is not None else None
     begin, go = partial(init, problem), partial(step, problem)

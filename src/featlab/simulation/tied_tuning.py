@@ -8,6 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax import Array, lax
 
+from featlab.learners.tied import TiedFlow, TiedNetwork
 from featlab.simulation.designs.choose import Sizes
 from featlab.simulation.designs.chunks import chunk_size, within
 from featlab.simulation.linalg import product
@@ -70,7 +71,7 @@ def _rows(samples: Samples, knots: Array, signs: Array, index: Array) -> tuple[A
     return found, within(outcome.astype(jnp.float64)[:, None], index, samples.total)[:, 0]
 
 
-def tuning_bytes(learner: Any, student: Any, sizes: Sizes) -> int:
+def tuning_bytes(learner: TiedFlow, student: TiedNetwork, sizes: Sizes) -> int:
     """An estimate of the memory that a second fit needs; seeds are fitted one at a time."""
     if learner.tuning_samples is None:
         return 0

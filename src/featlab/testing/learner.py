@@ -23,7 +23,7 @@ from featlab.errors import FeatlabError, InvalidParameter
 from featlab.experiments.experiment import DESIGNS, Experiment
 from featlab.experiments.text import experiment_from_text, experiment_to_text
 from featlab.learners.fields import options_of
-from featlab.learners.protocol import Learner, check_contract
+from featlab.learners.protocol import Learner, Student, check_contract
 from featlab.outcome import Outcome
 from featlab.precision import double_precision
 from featlab.simulation.algorithms import algorithm, check_runnable, demand
@@ -60,7 +60,7 @@ def check_learner(
     learner: Learner,
     *,
     target: Target | str | None = None,
-    student: Any = None,
+    student: Student | None = None,
     dim: int = 24,
     samples: int | None = None,
     times: Any = None,
@@ -95,7 +95,7 @@ def check_learner(
 
 
 def _experiment(
-    learner: Learner, given: Target | str | None, student: Any, dim: int, samples: int | None, times: Any
+    learner: Learner, given: Target | str | None, student: Student | None, dim: int, samples: int | None, times: Any
 ) -> Experiment:
     if given is None:
         cube = Hypercube in learner.inputs

@@ -12,7 +12,7 @@ import featlab
 from featlab.errors import InvalidParameter
 from featlab.experiments.experiment import Experiment, as_experiment
 from featlab.gaussian.hermite import Floats
-from featlab.learners.protocol import Learner
+from featlab.learners.protocol import Learner, Student
 from featlab.learners.registry import learner_name, load_object, load_plugin, plugins
 from featlab.outcome import Outcome
 from featlab.results import QUANTITIES
@@ -45,7 +45,7 @@ def predict(
     dim: int | None = None,
     samples: int | None = None,
     times: Sequence[float] | None = None,
-    student: Any = None,
+    student: Student | None = None,
     start: xr.Dataset | None = None,
     observe: str | Iterable[str] | None = None,
 ) -> xr.Dataset:
