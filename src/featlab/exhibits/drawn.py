@@ -139,8 +139,9 @@ class Panel:
         x: str = "",
         y: str = "",
         each: str | None = None,
-        legend: str | None = "best",
+        legend: str | Mapping[str, Any] | None = "best",
         ticks: Mapping[str, Ticks | Callable[[View], Ticks | None]] | None = None,
+        only: Callable[[View], object] | None = None,
         **options: Any,
     ) -> None:
         """Declare it.
@@ -149,17 +150,20 @@ class Panel:
             layers: what is drawn, from the first to the last. If this size has no study of any, there is no panel.
             x, y: what the axes are.
             each: "study", or an axis.
-            legend: where its legend is, if there is anything to name; None, none.
+            legend: where its legend is, or its options, if there is anything to name; None, none.
             ticks: "x" or "y" -> values, labels by value, or what a function makes of the view (None: those that come).
+            only: whether there is the panel at all, at this size.
             options: of the axes, such as xscale="log" or ylim=(0, 1).
         """
-        self.layers, self.y, self.each, self.legend = layers, y, each, legend
+        self.layers, self.y, self.each, self.legend, self.only = layers, y, each, legend, only
         self.drawn = [layer for layer in layers if isinstance(layer, Overlay | Histogram)]
         along = next((layer.along for layer in layers if isinstance(layer, Overlay)), "")
         self.x, self.ticks, self.options = x or _X.get(along, ""), ticks or {}, options
 
     def places(self, view: View) -> list[Place | None]:
         """The panels that there are; None for the one that is not tied to a place."""
+        if self.only is not None and not self.only(view):
+            return []
         if self.each is None:
             return [None] if not self.drawn or any(layer.places(view, None) for layer in self.drawn) else []
         return [*view.places(as_of(self.drawn[0].values), self.each)]
@@ -183,7 +187,7 @@ class Panel:
             if (ticks := declared(view) if callable(declared) else declared) is not None:
                 _set_ticks(axes, side, ticks)
         if self.legend is not None and axes.get_legend_handles_labels()[0]:
-            add_legend(axes, loc=self.legend)
+            add_legend(axes, **({"loc": self.legend} if isinstance(self.legend, str) else self.legend))
 
 
 AnyFigure = Mapping[str, Panel] | Callable[..., "Figure"]
