@@ -47,9 +47,11 @@ class Overlay:
     summary: Summary | None = None
 
     def places(self, view: View, within: Place | None) -> list[tuple[Place, dict[str, Any]]]:
-        """The series, with what their labels may speak of."""
+        """The series, with what their labels may speak of; none of a study that has not the panel's point."""
         of, found = as_of(self.values), []
         for place in view.places(Of(of.quantity, within.study) if within and of.study is None else of, self.each):
+            if within and not _has(view, place.study, within.where):
+                continue
             where = {**(within.where if within else {}), **place.where}
             fields = view.fields(place.study, _own(view, place.study, {**where, **of.where}))
             if self.only is None or self.only(fields):
@@ -105,20 +107,27 @@ class Mark:
     """A thin dotted line at a value that matters, with its name.
 
     Attributes:
-        value: the value, or what a function makes of the view.
+        value: the value, what a function makes of the view, or the name of one that theory has at the panel's point.
         words: its name.
         along: across the x axis, or the y axis.
+        under: whether the name of a line across the y axis stands under it, on the left.
     """
 
-    value: float | Callable[[View], float]
+    value: float | str | Callable[[View], float]
     words: str
     along: Literal["x", "y"] = "x"
+    under: bool = False
 
     def draw(self, axes: Axes, view: View, within: Place | None) -> None:
         """Draw it."""
         from featlab.figures.panels import mark
 
-        mark(axes, self.value(view) if callable(self.value) else self.value, self.words, along=self.along)
+        value = self.value(view) if callable(self.value) else self.value
+        if isinstance(value, str):
+            if within is None:
+                raise ValueError(f"Mark({value!r}): the panel has no place of its own, give it an axis `each`")
+            value = view.fields(within.study, within.where)[value]
+        mark(axes, value, self.words, along=self.along, under=self.under)
 
 
 Ticks = Mapping[float, str] | Sequence[float]
@@ -214,6 +223,12 @@ def _set_ticks(axes: Axes, side: str, ticks: Ticks) -> None:
     labels = ticks if isinstance(ticks, Mapping) else {tick: f"{tick:,g}" for tick in ticks}
     getattr(axes, f"set_{side}ticks")(list(labels), list(labels.values()))
     axes.minorticks_off()
+
+
+def _has(view: View, study: str, where: Mapping[str, Any]) -> bool:
+    """Whether a study has a point, on an axis or as what all of its points share; of other axes it is the same."""
+    values = {axis: view.data[study][axis].values for axis in where if axis in view.data[study].coords}
+    return all(where[axis] in found.ravel().tolist() for axis, found in values.items())
 
 
 def _own(view: View, study: str, where: Mapping[str, Any]) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def both(data: ex.Dataset) -> ex.Array:
     """That of h1, and that of the other two."""
     import xarray as xr
 
-    return xr.concat([first(data), others(data)], "step", coords="minimal", compat="override")
+    return xr.concat([first(data), others(data)], "stair", coords="minimal", compat="override").transpose(..., "stair")
 
 
 def _at(quantity: ex.Reading, ratio: float, words: str) -> ex.Of:
