@@ -21,7 +21,7 @@ _ALL = {_KERNEL: TARGETS, _FEATURES: TARGETS}
 _FEW = {_KERNEL: TARGETS[1:], _FEATURES: (NETWORK_TARGET,)}
 _DOUBLING = (0.5, 1.0, 2.0, 4.0, 8.0)
 # d and seeds, neurons of the network; targets; n/d of the kernel, of random features (2d relu neurons), of the network.
-_SIZES = {
+_SIZES: dict[ex.Size, tuple[dict[str, int], int, dict[str, tuple[str, ...]], dict[str, tuple[float, ...]]]] = {
     ex.Size.QUICK: ({"dim": 150, "seeds": 12}, 50, _FEW, {_KERNEL: (2.0,), _FEATURES: (4.0,), _NETWORK: (8.0,)}),
     ex.Size.PAPER: (
         {"dim": 300, "seeds": 10},

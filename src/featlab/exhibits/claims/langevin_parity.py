@@ -86,10 +86,10 @@ def _slopes(view: ex.View, statement: str) -> list[ex.Check]:
     found = []
     for alpha in _alphas(view):
         claimed, short, long = claimed_exponent(alpha), _n90(view, alpha, SHORT), _n90(view, alpha, LONG)
-        check = exponent(statement.format(alpha=alpha, claimed=claimed), *short, claimed, wrong=claimed - 0.25)
-        (before, before_error), (after, error) = (
-            ex.exponent_and_error(*of) for of in (short[:, np.isin(short[0], long[0])], long)
-        )
+        (dims, samples, errors), words = short, statement.format(alpha=alpha, claimed=claimed)
+        check = exponent(words, dims, samples, errors, claimed, wrong=claimed - 0.25)
+        common = short[:, np.isin(short[0], long[0])]
+        (before, before_error), (after, error) = (ex.exponent_and_error(*points) for points in (common, long))
         if check.outcome is not ex.Outcome.HOLDS:
             detail = f"{check.detail} For d up to {long[0][-1]:g}, {before:.3f}; after {LONG} d steps, "
             detail += f"{after:.3f} +- {error:.3f}."

@@ -82,18 +82,17 @@ def theory(data: ex.Data) -> ex.Data:
     for name in [name for name in _KERNELS if name in data]:
         part = data[name]
         dims = [part["dim"].item(), *FAR]
-        aligns = [aligning_exponent(part["target"].item(), dim=dim, ratio=2) for dim in dims]
+        aligns = np.array([aligning_exponent(part["target"].item(), dim=dim, ratio=2) for dim in dims])
         found[f"{name}, aligning"] = xr.Dataset({"exponent": ("dim", aligns)}, {"dim": dims})
         spikes = np.union1d(part["spike"].values, np.linspace(0.05, 0.8, 9)).tolist()
         risks = ex.predict_over(part, "spike", spike=spikes)[["risk"]].isel(time=0)
-        found[name] = risks.assign(aligned=limit(dict(zip(dims, aligns, strict=True))))
+        found[name] = risks.assign(aligned=limit(dims[1:], aligns[1:]))
     return found
 
 
-def limit(aligns: dict[int, float]) -> float:
-    """Extrapolated from the two largest d: signal over noise is C d^((k g - k + 1)/2), and so g = 1 - 1/k + c/log d."""
-    (first, at_first), (last, at_last) = sorted(aligns.items())[-2:]
-    return float((at_last * np.log(last) - at_first * np.log(first)) / (np.log(last) - np.log(first)))
+def limit(dims: list[int], aligns: np.ndarray) -> float:
+    """Extrapolated from two large d: signal over noise is C d^((k g - k + 1)/2), and so g = 1 - 1/k + c/log d."""
+    return float((np.diff(np.log(dims) * aligns) / np.diff(np.log(dims))).item())
 
 
 def learned(data: ex.Dataset) -> ex.Array:

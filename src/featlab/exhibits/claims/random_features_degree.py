@@ -95,7 +95,7 @@ def _order(view: ex.View, statement: str) -> list[ex.Check]:
     """Of the kappa that there are one below 1, one between 1 and 2, one above 2."""
     found = []
     for name, part in view.data.items():
-        places = dict.fromkeys(int(abs(part["kappa"] - middle).argmin()) for middle in reversed(_STEPS))
+        places = dict.fromkeys(int(np.argmin(abs(part["kappa"].values - middle))) for middle in reversed(_STEPS))
         values = [ex.Of("risk", name, {_PAIR: place}, "n = d^{kappa:g}") for place in places]
         found += ex.Ordered(values).judge(view, statement)
     return found
