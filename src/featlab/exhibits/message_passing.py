@@ -77,7 +77,7 @@ def errors(*marks: Mark, top: float, theory: str | None = None) -> Panel:
 
     def layer(name: str, words: str, series: int) -> Overlay:
         of = Of(name, LAST, END, theory=theory)
-        return Overlay(of, "ratio", f"{words}, theory", f"{words}, AMP, d = {{dim:,}}", series=series)
+        return Overlay(of, "ratio", f"{words}, theory", f"{words}, d = {{dim:,}}", series=series)
 
     layers = layer("risk", "plug-in", 0), layer("posterior_risk", "posterior mean", 1)
     return Panel(*layers, *marks, y="mean squared error", legend="upper right", ylim=(0, top))
