@@ -163,6 +163,66 @@ def test_a_plain_function_may_stand_for_any(view):
     assert [one.statement for one in found] == ["s"]
 
 
+@pytest.fixture
+def zipped():
+    """Points (dim, samples) that were zipped: height is samples / dim."""
+    dims, samples = np.array([10, 10, 20]), np.array([100, 400, 400])
+    heights = (samples / dims)[:, None] * np.random.default_rng(0).normal(1, 0.01, (3, SEEDS))
+    along = {"dim": ("dim_samples", dims), "samples": ("dim_samples", samples)}
+    data = {"one": xr.Dataset({"height": (("dim_samples", "seed"), heights)}, along, {"fixed": "{}"})}
+    return ex.View.of(data, lambda data: {}, {"one": ex.Part(ex.Study())}, data)
+
+
+def test_conditions_on_zipped_axes_are_asked_of_the_parameters(zipped):
+    square = ex.Of("height", "one", {"dim_samples": lambda at: at["samples"] > at["dim"] ** 2})
+    assert zipped.measured(square).shape == (SEEDS, 1)
+    assert float(zipped.measured(square).mean()) == pytest.approx(40, rel=0.01)
+
+
+def test_points_of_zipped_axes_that_share_a_parameter_are_one_place(zipped):
+    places = list(zipped.places(ONE, "dim"))
+    assert [zipped.measured(ONE, place).shape for place in places] == [(SEEDS, 2), (SEEDS, 1)]
+    assert [zipped.fields("one", place.where)["dim"] for place in places] == [10, 20]
+    assert "samples" not in zipped.fields("one", places[0].where)  # which they do not share
+
+
+def test_the_control_of_a_contrast_may_be_the_runs_of_several(view):
+    small, smaller, large = (ex.Of("height", name, {**END, "dim": at}) for name, at in OTHERS)
+    found = check(ex.Contrast(large, [small, smaller], beyond=70.0), view)
+    assert found.passed
+    assert "number one or number one recovered in 0 of 60 runs" in found.detail
+    assert not check(ex.Contrast(large, [small, large], beyond=70.0), view).refused
+
+
+OTHERS = [("one", 20), ("one", 10), ("two", 20)]
+
+
+def test_layers_are_left_out_where_their_study_has_not_the_panels_point(view):
+    """Of the other study only d = 10 is left, on the axis or as a parameter; a mark takes its value from theory."""
+    from featlab.exhibits.drawn import drawn
+
+    for other in (view.data["two"].isel(dim=[0]), view.data["two"].isel(dim=0)):
+        told = {"one": xr.Dataset({"level": ("dim", [1.0, 2.0, 3.0])}, {"dim": DIMS})}
+        less = ex.View({"one": view.data["one"], "two": other}, told, view.parts, view.known)
+        layers = [ex.Overlay(ex.Of("height", name), "time", None) for name in ("one", "two")]
+        made = drawn({"{dim}": ex.Panel(*layers, ex.Mark("level", "", along="y"), each="dim")}, less)
+        assert [len(axes.containers) for axes in made.axes] == [2, 1, 1]
+        assert [axes.lines[-1].get_ydata()[0] for axes in made.axes] == [1.0, 2.0, 3.0]
+    with pytest.raises(ValueError, match="give it an axis"):
+        drawn({"": ex.Panel(ex.Mark("level", ""))}, less)
+
+
+def test_a_panel_may_be_of_some_sizes_only(view):
+    from featlab.exhibits.drawn import drawn
+
+    curves = ex.Overlay(ex.Of("height", "one", {"dim": 10}), "time")
+    panels = {
+        "here": ex.Panel(curves, only=lambda view: "two" in view.data, legend={"loc": "upper left", "ncols": 2}),
+        "not here": ex.Panel(curves, only=lambda view: "three" in view.data),
+    }
+    assert [axes.get_title(loc="left") for axes in drawn(panels, view).axes] == ["here"]
+
+
 def test_a_picture_has_a_panel_for_each_place(view):
     from featlab.exhibits.drawn import drawn
 

@@ -1,4 +1,5 @@
 from .checks import agrees as agrees
+from .checks import exponent_and_error as exponent_and_error
 from .checks import identity as identity
 from .checks import mean_and_error as mean_and_error
 from .checks import standard_error as standard_error

@@ -209,3 +209,9 @@ def standard_error(samples: ArrayLike, axis: int = 0) -> np.ndarray:
 def mean_and_error(samples: Sequence[float] | np.ndarray) -> tuple[float, float]:
     """Mean over seeds and its standard error."""
     return float(np.mean(samples)), float(standard_error(samples))
+
+
+def exponent_and_error(x: ArrayLike, y: ArrayLike, errors: ArrayLike | None) -> tuple[float, float]:
+    """Of the power law y = C x^a through points."""
+    law = fit_power_law(x, y, errors, level=1 - LEVEL)
+    return law.exponent, law.exponent_error

@@ -254,11 +254,12 @@ class Contrast(DeclaredCheck):
     """One recovers in most runs and the control in few.
 
     Attributes:
-        recovered, control: for each run whether it succeeded; or numbers, which do above `beyond`.
+        recovered, control: for each run whether it succeeded; or numbers, which do above `beyond`. The control may be
+            the runs of several.
     """
 
     recovered: Of
-    control: Of
+    control: Of | Sequence[Of]
     beyond: Given[float] | None = None
 
     @property
@@ -267,19 +268,22 @@ class Contrast(DeclaredCheck):
 
     @property
     def others(self) -> Sequence[Of]:
-        return [self.control]
+        return [self.control] if isinstance(self.control, Of) else self.control
 
     def judge_at(self, view: View, place: Place, fields: dict[str, Any], statement: str) -> Check:
+        import numpy as np
+
         from featlab.exhibits.checks import contrast
 
         runs, names = [], []
-        for of in (self.recovered, self.control):
+        for of in (self.recovered, *self.others):
             study = view.study(of, place)
-            values = view.measured(of, Place(study, place.where))
+            values = view.measured(of, Place(study, place.where)).values.ravel()
             runs.append(values if self.beyond is None else values > given(self.beyond, fields))
             within = {axis: at for axis, at in place.where.items() if axis in view.data[study].dims}
             names.append(of.words.format_map(view.fields(study, {**within, **of.where})))
-        return contrast(statement.format_map(fields), *runs, name=names[0], control_name=names[1])
+        words, control = statement.format_map(fields), np.concatenate(runs[1:])
+        return contrast(words, runs[0], control, name=names[0], control_name=" or ".join(names[1:]))
 
 
 @dataclass(frozen=True)

@@ -47,9 +47,11 @@ class Overlay:
     summary: Summary | None = None
 
     def places(self, view: View, within: Place | None) -> list[tuple[Place, dict[str, Any]]]:
-        """The series, with what their labels may speak of."""
+        """The series, with what their labels may speak of; none of a study that has not the panel's point."""
         of, found = as_of(self.values), []
         for place in view.places(Of(of.quantity, within.study) if within and of.study is None else of, self.each):
+            if within and not _has(view, place.study, within.where):
+                continue
             where = {**(within.where if within else {}), **place.where}
             fields = view.fields(place.study, _own(view, place.study, {**where, **of.where}))
             if self.only is None or self.only(fields):
@@ -105,20 +107,27 @@ class Mark:
     """A thin dotted line at a value that matters, with its name.
 
     Attributes:
-        value: the value, or what a function makes of the view.
+        value: the value, what a function makes of the view, or the name of one that theory has at the panel's point.
         words: its name.
         along: across the x axis, or the y axis.
+        under: whether the name of a line across the y axis stands under it, on the left.
     """
 
-    value: float | Callable[[View], float]
+    value: float | str | Callable[[View], float]
     words: str
     along: Literal["x", "y"] = "x"
+    under: bool = False
 
     def draw(self, axes: Axes, view: View, within: Place | None) -> None:
         """Draw it."""
         from featlab.figures.panels import mark
 
-        mark(axes, self.value(view) if callable(self.value) else self.value, self.words, along=self.along)
+        value = self.value(view) if callable(self.value) else self.value
+        if isinstance(value, str):
+            if within is None:
+                raise ValueError(f"Mark({value!r}): the panel has no place of its own, give it an axis `each`")
+            value = view.fields(within.study, within.where)[value]
+        mark(axes, value, self.words, along=self.along, under=self.under)
 
 
 Ticks = Mapping[float, str] | Sequence[float]
@@ -139,8 +148,9 @@ class Panel:
         x: str = "",
         y: str = "",
         each: str | None = None,
-        legend: str | None = "best",
+        legend: str | Mapping[str, Any] | None = "best",
         ticks: Mapping[str, Ticks | Callable[[View], Ticks | None]] | None = None,
+        only: Callable[[View], object] | None = None,
         **options: Any,
     ) -> None:
         """Declare it.
@@ -149,17 +159,20 @@ class Panel:
             layers: what is drawn, from the first to the last. If this size has no study of any, there is no panel.
             x, y: what the axes are.
             each: "study", or an axis.
-            legend: where its legend is, if there is anything to name; None, none.
+            legend: where its legend is, or its options, if there is anything to name; None, none.
             ticks: "x" or "y" -> values, labels by value, or what a function makes of the view (None: those that come).
+            only: whether there is the panel at all, at this size.
             options: of the axes, such as xscale="log" or ylim=(0, 1).
         """
-        self.layers, self.y, self.each, self.legend = layers, y, each, legend
+        self.layers, self.y, self.each, self.legend, self.only = layers, y, each, legend, only
         self.drawn = [layer for layer in layers if isinstance(layer, Overlay | Histogram)]
         along = next((layer.along for layer in layers if isinstance(layer, Overlay)), "")
         self.x, self.ticks, self.options = x or _X.get(along, ""), ticks or {}, options
 
     def places(self, view: View) -> list[Place | None]:
         """The panels that there are; None for the one that is not tied to a place."""
+        if self.only is not None and not self.only(view):
+            return []
         if self.each is None:
             return [None] if not self.drawn or any(layer.places(view, None) for layer in self.drawn) else []
         return [*view.places(as_of(self.drawn[0].values), self.each)]
@@ -188,7 +201,7 @@ class Panel:
             if (ticks := declared(view) if callable(declared) else declared) is not None:
                 _set_ticks(axes, side, ticks)
         if self.legend is not None and axes.get_legend_handles_labels()[0]:
-            add_legend(axes, loc=self.legend)
+            add_legend(axes, **({"loc": self.legend} if isinstance(self.legend, str) else self.legend))
 
 
 AnyFigure = Mapping[str, Panel] | Callable[..., "Figure"]
@@ -215,6 +228,12 @@ def _set_ticks(axes: Axes, side: str, ticks: Ticks) -> None:
     labels = ticks if isinstance(ticks, Mapping) else {tick: f"{tick:,g}" for tick in ticks}
     getattr(axes, f"set_{side}ticks")(list(labels), list(labels.values()))
     axes.minorticks_off()
+
+
+def _has(view: View, study: str, where: Mapping[str, Any]) -> bool:
+    """Whether a study has a point, on an axis or as what all of its points share; of other axes it is the same."""
+    values = {axis: view.data[study][axis].values for axis in where if axis in view.data[study].coords}
+    return all(where[axis] in found.ravel().tolist() for axis, found in values.items())
 
 
 def _own(view: View, study: str, where: Mapping[str, Any]) -> dict[str, Any]:

@@ -72,12 +72,14 @@ def agreement(overlap: Reading, study: Studies, least: float) -> dict[str, Close
     }
 
 
-def errors(*marks: Mark, top: float) -> Panel:
-    """Both errors on fresh samples against n/d, at the largest dimension."""
-    layers = [
-        Overlay(Of(name, LAST, END), "ratio", f"{words}, theory", f"{words}, AMP, d = {{dim:,}}", series=series)
-        for series, (name, words) in enumerate({"risk": "plug-in", "posterior_risk": "posterior mean"}.items())
-    ]
+def errors(*marks: Mark, top: float, theory: str | None = None) -> Panel:
+    """Both errors on fresh samples against n/d, at the largest dimension; `theory` is the name of a line apart."""
+
+    def layer(name: str, words: str, series: int) -> Overlay:
+        of = Of(name, LAST, END, theory=theory)
+        return Overlay(of, "ratio", f"{words}, theory", f"{words}, d = {{dim:,}}", series=series)
+
+    layers = layer("risk", "plug-in", 0), layer("posterior_risk", "posterior mean", 1)
     return Panel(*layers, *marks, y="mean squared error", legend="upper right", ylim=(0, top))
 
 
@@ -90,11 +92,6 @@ def all_runs(values: xr.DataArray) -> xr.DataArray:
 def ends(data: xr.Dataset, name: str) -> xr.DataArray:
     """A quantity after the last iteration, (run, ratio, ...)."""
     return all_runs(data[name].isel(time=-1)).transpose("run", "ratio", ...)
-
-
-def place_of(data: xr.Dataset, ratio: float) -> int:
-    """Where a ratio lies on its axis."""
-    return data.get_index("ratio").get_loc(ratio)
 
 
 def diagonal(overlap: xr.DataArray) -> Floats:

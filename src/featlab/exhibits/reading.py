@@ -48,7 +48,8 @@ class Of:
     Attributes:
         quantity: a name in the dataset; or a function of the dataset, which is asked of measurement and theory alike.
         study: of which study; of several, of the FIRST or LAST, or of all unless given.
-        where: axis -> label, list of labels, FIRST, LAST, Nth(2), a slice of places, or a condition on labels.
+        where: axis -> label, list of labels, FIRST, LAST, Nth(2), a slice of places, or a condition on labels; on
+            axes that were zipped, on the parameters of a point.
         words: what a reader is told, with the parameters of the place in braces; the words of the study unless given.
         theory: under which name theory has it, if that is not the study's; {study} is its name.
     """
@@ -100,14 +101,15 @@ class View:
         return place.study if place and not isinstance(of.study, str | Nth) else self.studies(of.study)[0]
 
     def places(self, of: Of, each: str | Sequence[str] = ()) -> Iterator[Place]:
-        """The studies of a description, and the points along `each` of their axes."""
+        """The studies of a description, and the points along `each` of their axes; of a parameter of zipped axes, all
+        points at once that have it in common."""
         axes = (each,) if isinstance(each, str) else tuple(each)
         for study in self.studies(of.study):
             data = self.data[study]
-            if "study" in axes or set(axes) <= set(data.dims):
-                own = [axis for axis in axes if axis != "study"]
-                for labels in product(*(_labels(data, axis) for axis in own)):
-                    yield Place(study, dict(zip(own, labels, strict=True)))
+            own = [axis for axis in axes if axis != "study"]
+            if "study" in axes or all(axis in data.dims or _is_zipped(data, axis) for axis in own):
+                for points in product(*(_points(data, axis) for axis in own)):
+                    yield Place(study, {axis: at for point in points for axis, at in point.items()})
 
     def fields(self, study: str, where: Mapping[str, Any]) -> dict[str, Any]:
         """What words may speak of: the parameters of a place, its facts, `study`, its `words`, numbers of theory."""
@@ -115,7 +117,8 @@ class View:
 
         part, data = self.parts[study], self.data[study]
         chosen = data.isel(_positions(data, where))
-        shared = {**self._numbers(study, where), **parameters_of(chosen), **part.facts}
+        common = {str(name): chosen[name].values[0].item() for name in chosen.coords if _is_common(chosen, name)}
+        shared = {**self._numbers(study, where), **common, **parameters_of(chosen), **part.facts}
         shared |= {f"{name}_words": words[shared[name]] for name, words in part.names.items() if name in shared}
         return {**shared, "study": study, "words": part.words.format_map(shared)}
 
@@ -210,6 +213,26 @@ def _quantity(data: xr.Dataset, quantity: Reading) -> xr.DataArray:
     return data[quantity] if isinstance(quantity, str) else quantity(data)
 
 
+def _is_zipped(data: xr.Dataset, name: Hashable) -> bool:
+    """Whether it is a parameter of points on an axis that has no labels of its own."""
+    return name in data.coords and data[name].ndim == 1 and data[name].dims[0] not in data.coords
+
+
+def _is_common(data: xr.Dataset, name: Hashable) -> bool:
+    """Whether zipped points have it in common."""
+    return _is_zipped(data, name) and len(set(data[name].values.tolist())) == 1
+
+
+def _points(data: xr.Dataset, axis: str) -> list[dict[str, Any]]:
+    """Each label of an axis; of a parameter of zipped points, all those that have it in common."""
+    import numpy as np
+
+    if axis in data.dims:
+        return [{axis: label} for label in _labels(data, axis)]
+    values, along = data[axis].values, str(data[axis].dims[0])
+    return [{along: np.flatnonzero(values == value)} for value in dict.fromkeys(values.tolist())]
+
+
 def _labels(data: xr.Dataset, axis: str) -> list[Any]:
     """The labels of an axis; where it has none of its own, as zipped axes, numbers."""
     return data[axis].values.tolist() if axis in data.coords else list(range(data.sizes[axis]))
@@ -231,16 +254,24 @@ def _positions(
             found[axis] = at.place
         elif isinstance(at, slice):
             found[axis] = np.arange(values.sizes[axis])[at]
+        elif callable(at):
+            found[axis] = np.flatnonzero([at(label) for label in _told(values, axis)])
         elif axis not in values.coords:
             found[axis] = at
-        elif callable(at):
-            found[axis] = np.flatnonzero([at(label) for label in values[axis].values.tolist()])
         else:
             labels = values[axis].values.tolist()
             found[axis] = (
                 [_place(axis, labels, one) for one in at] if isinstance(at, list) else _place(axis, labels, at)
             )
     return found
+
+
+def _told(values: xr.Dataset | xr.DataArray, axis: str) -> list[Any]:
+    """What a condition is asked of: the labels, or of zipped axes, which have none, the parameters of each point."""
+    if axis in values.coords:
+        return values[axis].values.tolist()
+    along = {str(name): values[name].values.tolist() for name in values.coords if values[name].dims == (axis,)}
+    return [dict(zip(along, point, strict=True)) for point in zip(*along.values(), strict=True)]
 
 
 def _place(axis: str, labels: list[Any], label: Any) -> int:

@@ -72,13 +72,17 @@ def measured_histogram(
     axes.stairs(density, edges, color=SERIES[series % len(SERIES)], linewidth=0.8)
 
 
-def mark(axes: Axes, value: float, words: str, *, along: Literal["x", "y"] = "x") -> None:
-    """A thin dotted line at a value that matters, with its name: across the x axis, or the y axis."""
+def mark(axes: Axes, value: float, words: str, *, along: Literal["x", "y"] = "x", under: bool = False) -> None:
+    """A thin dotted line at a value that matters, with its name: across the x axis, or the y axis.
+
+    A name on the y axis stands over the line on the right, or `under` it on the left.
+    """
     line = axes.axvline if along == "x" else axes.axhline
     line(value, color=MUTED, linewidth=1.1, linestyle=":")
-    place = (value, 0.98) if along == "x" else (0.99, value)
+    place = (value, 0.98) if along == "x" else (0.01 if under else 0.99, value)
     transform = axes.get_xaxis_transform() if along == "x" else axes.get_yaxis_transform()
-    options = {"rotation": 90, "va": "top", "ha": "right"} if along == "x" else {"va": "bottom", "ha": "right"}
+    across = {"va": "top", "ha": "left"} if under else {"va": "bottom", "ha": "right"}
+    options = {"rotation": 90, "va": "top", "ha": "right"} if along == "x" else across
     axes.text(*place, words, transform=transform, color=INK, fontsize=TEXT_SIZE - 1.5, **options)
 
 

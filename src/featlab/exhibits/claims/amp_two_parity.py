@@ -34,15 +34,6 @@ def studies(size: ex.Size) -> Mapping[str, ex.Part]:
     return {f"d{dim}": amp_part(TARGET, dim, runs, key=41) for dim, runs in _SIZES[size].items()}
 
 
-def parity_errors(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """E[(y - yhat)^2] of yhat = sign(omega1 omega2) and of yhat = E[y | omega], at the overlap Q = q I.
-
-    By Sheppard's formula E[sign(z) sign(omega)] = (2/pi) asin sqrt q and E[erf(omega / sqrt(2 - 2q))^2] =
-    (2/pi) asin q; the two directions are independent.
-    """
-    return 2 - 2 * (2 / np.pi * np.arcsin(np.sqrt(q))) ** 2, 1 - (2 / np.pi * np.arcsin(q)) ** 2
-
-
 def theory(data: ex.Data) -> ex.Data:
     """Where state evolution ends, on a fine grid of ratios n/d."""
     import xarray as xr
@@ -52,9 +43,24 @@ def theory(data: ex.Data) -> ex.Data:
     ratios = np.union1d(np.linspace(1.0, 8.0, 141), _RATIOS)
     overlaps = overlap_curve(TARGET, ratios.tolist()).overlaps
     plug_in, posterior = parity_errors(overlaps[:, 0, 0])
-    found = {"overlap": (("ratio", "neuron", "direction"), overlaps)}
-    errors = {"risk": ("ratio", plug_in), "posterior_risk": ("ratio", posterior)}
-    return dict.fromkeys(data, xr.Dataset({**found, **errors}, {"ratio": ratios}))
+    curve = xr.Dataset(
+        {
+            "overlap": (("ratio", "neuron", "direction"), overlaps),
+            "risk": ("ratio", plug_in),
+            "posterior_risk": ("ratio", posterior),
+        },
+        {"ratio": ratios},
+    )
+    return dict.fromkeys(data, curve)
+
+
+def parity_errors(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """E[(y - yhat)^2] of yhat = sign(omega1 omega2) and of yhat = E[y | omega], at the overlap Q = q I.
+
+    By Sheppard's formula E[sign(z) sign(omega)] = (2/pi) asin sqrt q and E[erf(omega / sqrt(2 - 2q))^2] = (2/pi) asin
+    q, the two directions being independent.
+    """
+    return 2 - 2 * (2 / np.pi * np.arcsin(np.sqrt(q))) ** 2, 1 - (2 / np.pi * np.arcsin(q)) ** 2
 
 
 def overlap(data: ex.Dataset) -> ex.Array:

@@ -11,30 +11,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import xarray as xr
-from matplotlib.figure import Figure
-
-from featlab.exhibits.checks import contrast, identity, mean_and_error, ordered, standard_error
-from featlab.exhibits.documents import STRUCTURED_DATA
-from featlab.exhibits.predicting import at_point, predict_at
-from featlab.exhibits.protocol import Data, Exhibit, Part, Size
-from featlab.exhibits.verdict import Finding, Number
-from featlab.figures.panels import measured_points, panels, theory_line
-from featlab.figures.style import add_legend
-from featlab.learners import NormalisedFlow, SphericalFlow, TwoLayer
-from featlab.study import Study
-from featlab.targets import Spiked, target
-from featlab.theory import predict
+from featlab import exhibits as ex
 
 FOUND = 0.9
 MANY = 64  # samples over dimension of the contrast
 STEPS = 120
 POPULATION = 10**4
 STRENGTHS = (-0.5, -0.375, -0.25, -0.125, 0.0, 0.2, 0.4, 0.6, 0.8)
-_SIZES: dict[Size, dict[str, Any]] = {
-    Size.QUICK: {"dim": 64, "seeds": 12, "normalised": [4, MANY], "spherical": [MANY]},
-    Size.PAPER: {"dim": 200, "seeds": 32, "normalised": [4, 8, 16, 32, MANY], "spherical": [4, 16, MANY]},
-    Size.LARGE: {"dim": 800, "seeds": 8, "normalised": [4, 8, 16, 32, MANY], "spherical": [4, 16, MANY]},
+_NORMALISED, _SPHERICAL = "normalised", "spherical"
+_FEWER = {_NORMALISED: [4, 8, 16, 32, MANY], _SPHERICAL: [4, 16, MANY]}
+_SIZES: dict[ex.Size, tuple[dict[str, int], dict[str, list[int]]]] = {
+    ex.Size.QUICK: ({"dim": 64, "seeds": 12}, {_NORMALISED: [4, MANY], _SPHERICAL: [MANY]}),
+    ex.Size.PAPER: ({"dim": 200, "seeds": 32}, _FEWER),
+    ex.Size.LARGE: ({"dim": 800, "seeds": 8}, _FEWER),
 }
 _TASK = {
     "target": "He3(h1)/sqrt(6)",
@@ -49,143 +38,87 @@ _TASK = {
     "design": "dense",
     "observe": ["overlap", "gram", "second_layer", "biases", "spike_overlap", "field_correlation"],
 }
-_FLOWS = {"normalised": "normalised flow", "spherical": "spherical flow"}
 
 
-def studies(size: Size) -> Mapping[str, Part]:
+def studies(size: ex.Size) -> Mapping[str, ex.Part]:
     """Both flows on batches of several sizes, (g1, g2) = (.2, .8)."""
-    sizes = _SIZES[size]
-    fixed = {**_TASK, "dim": sizes["dim"], "seeds": sizes["seeds"]}
-    return {
-        name: Part(
-            Study({**fixed, "learner": f"{name}-flow"}, {"ratio": sizes[name]}, {"samples": "ratio*dim"}, key=key)
+    sizes, ratios = _SIZES[size]
+
+    def part(flow: str, key: int) -> ex.Part:
+        fixed = {**_TASK, **sizes, "learner": f"{flow}-flow"}
+        return ex.Part(
+            ex.Study(fixed, {"ratio": ratios[flow]}, {"samples": "ratio*dim"}, key=key), words=f"{flow} flow"
         )
-        for key, name in enumerate(_FLOWS, start=41)
-    }
+
+    return {_NORMALISED: part(_NORMALISED, 41), _SPHERICAL: part(_SPHERICAL, 42)}
 
 
-def prediction(data: Data) -> dict[str, xr.Dataset]:
+def theory(data: ex.Data) -> ex.Data:
     """The population flow from the start of each seed; and aligned, mu = beta, from a typical start at d = 10^4."""
-    found = {name: predict_at(data[name], start=at_point(data[name], ratio=MANY), ratio=MANY) for name in _FLOWS}
+    flows = {flow: ex.predict_at(part, start=ex.at_point(part, ratio=MANY), ratio=MANY) for flow, part in data.items()}
+    return {**flows, **{f"aligned {flow}": _aligned_population(flow) for flow in data}}
+
+
+def _aligned_population(flow: str) -> ex.Dataset:
+    """|cosine| with beta at the start, and the highest on the way, over strengths of the spike."""
+    import xarray as xr
+
+    from featlab.learners import NormalisedFlow, SphericalFlow, TwoLayer
+    from featlab.targets import Spiked, target
+    from featlab.theory import predict
+
+    learner = {_NORMALISED: NormalisedFlow, _SPHERICAL: SphericalFlow}[flow]()
     student = TwoLayer(activation="He3", second_scale=6**-0.5)
-    for name, learner in (("normalised", NormalisedFlow()), ("spherical", SphericalFlow())):
-        paths = []
-        for strength in STRENGTHS:
-            goal = target("He3(h1)/sqrt(6)", inputs=Spiked(float(POPULATION) ** strength, 1.0))
-            paths.append(abs(predict(goal, learner, dim=POPULATION, student=student)["cosine"]).squeeze(drop=True))
-        found[f"aligned {name}"] = xr.Dataset(
-            {"start": ("strength", [float(path[0]) for path in paths]),
-             "highest": ("strength", [float(path.max()) for path in paths])},
-            coords={"strength": list(STRENGTHS)},
-        )  # fmt: skip
-    return found
+    goals = [target("He3(h1)/sqrt(6)", inputs=Spiked(float(POPULATION) ** strength, 1.0)) for strength in STRENGTHS]
+    paths = [abs(predict(goal, learner, dim=POPULATION, student=student)["cosine"]).values.ravel() for goal in goals]
+    ends = {"start": ("strength", [path[0] for path in paths]), "highest": ("strength", [path.max() for path in paths])}
+    return xr.Dataset(ends, {"strength": list(STRENGTHS)})
 
 
-def verdict(data: Data, predicted: dict[str, xr.Dataset]) -> Finding:
-    """The normalised flow finds beta, with more samples more often; the spherical one does not, nor its population."""
-    final = {name: _correlation(data[name]).sel(time=STEPS) for name in _FLOWS}
-    many = {name: final[name].sel(ratio=MANY).values for name in _FLOWS}
-    few, most = (
-        final["normalised"].sel(ratio=ratio).values for ratio in (final["normalised"]["ratio"].values[0], MANY)
-    )
-    stuck, free = (_largest_gain(predicted[f"aligned {name}"]) for name in ("spherical", "normalised"))
-    checks = [
-        contrast(
-            f"(g1, g2) = (.2, .8), n = {MANY} d: the normalised flow finds the target (correlation > {FOUND})",
-            many["normalised"] > FOUND,
-            many["spherical"] > FOUND,
-            name=_FLOWS["normalised"],
-            control_name=_FLOWS["spherical"],
-        ),
-        ordered("more samples help the normalised flow", {"n = 4 d": few, f"n = {MANY} d": most}),
-        identity(
-            "mu = beta, theta >= 1: the population's spherical flow never rises above its start",
-            stuck,
-            0.01,
-            control="the normalised flow from the same start",
-            control_difference=free,
-        ),
-    ]
-    weak = float(predicted["aligned spherical"]["highest"].sel(strength=-0.5))
-    numbers = [
-        Number(f"correlation of the {words}, n = {MANY} d", _population(predicted[name]), *mean_and_error(many[name]))
-        for name, words in _FLOWS.items()
-    ]
-    earlier = {4: 0.0, 16: 0.62, MANY: 1.0} if at_point(data["normalised"], ratio=MANY).attrs["dim"] == 200 else {}
-    for ratio in final["normalised"]["ratio"].values.tolist():
-        share = final["normalised"].sel(ratio=ratio).values > FOUND
-        numbers.append(
-            Number(f"share found, normalised, n = {ratio} d", None, *mean_and_error(share), earlier.get(ratio))
-        )
-    numbers.append(Number("overlap of the spherical population flow, theta = d^-1/2", weak))
-    return Finding(checks, numbers, _REMARKS)
-
-
-_REMARKS = (
-    "The spherical flow does not fail under every spike: it finds the target at (g1, g2) = (.3, .2) and (.4, .6).",
-    "At (.2, .8), d = 200, the population's spherical flow, given a long time, reaches a cosine of .95 off mu.",
-    "There its field's correlation with the target's, on which the risk depends, is no more than .51.",
-)
-
-
-def _correlation(data: xr.Dataset) -> xr.DataArray:
+def correlation(data: ex.Dataset) -> ex.Array:
+    """Of the neuron's field with the target's, without its sign."""
     return abs(data["field_correlation"]).isel(neuron=0, direction=0)
 
 
-def _population(predicted: xr.Dataset) -> float:
-    return float(_correlation(predicted).sel(time=STEPS).mean())
+def found(data: ex.Dataset) -> ex.Array:
+    """Whether it is above what counts as found."""
+    return correlation(data) > FOUND
 
 
-def _largest_gain(aligned: xr.Dataset) -> float:
-    """How far a path rises above its start, relative to it: the largest over theta >= 1."""
-    strong = aligned.sel(strength=[strength for strength in STRENGTHS if strength >= 0])
-    return float((strong["highest"] / strong["start"] - 1).max())
+def _end(flow: str | None, ratio: Any, words: str = "{words}") -> ex.Of:
+    return ex.Of(correlation, flow, {"ratio": ratio, "time": ex.LAST}, words)
 
 
-def figure(data: Data, predicted: dict[str, xr.Dataset]) -> Figure:
-    """Correlation along the path, share of runs that find the target, and the aligned population."""
-    dim = int(at_point(data["normalised"], ratio=MANY).attrs["dim"])
-    made, (path, share, aligned) = panels(
-        [
-            f"(g1, g2) = (.2, .8), d = {dim}, n = {MANY} d",
-            "the same, fewer samples",
-            "mu = beta, infinitely many samples",
-        ],
-        x=["steps of 0.1 rad", "samples over dimension, n / d", "strength of the spike, g2: theta = d^g2"],
-        y=[
-            "correlation with the target's field",
-            f"share of runs with correlation > {FOUND}",
-            "highest cosine with beta",
-        ],
-    )
-    for series, (name, words) in enumerate(_FLOWS.items()):
-        theory, measured = _correlation(predicted[name]), _correlation(data[name])
-        theory_line(path, theory["time"], theory.mean("seed"), series=series, label=f"{words}, population")
-        near = measured.sel(ratio=MANY).transpose("seed", "time")
-        measured_points(
-            path, near["time"], near.mean("seed"), standard_error(near), series=series, label=f"{words}, batch"
-        )
-        found = (measured.sel(time=STEPS) > FOUND).transpose("seed", "ratio")
-        offset = 1.04 if series else 1 / 1.04
-        measured_points(
-            share, found["ratio"] * offset, found.mean("seed"), standard_error(found), series=series, label=words
-        )
-        limit = predicted[f"aligned {name}"]
-        theory_line(aligned, limit["strength"], limit["highest"], series=series, label=f"{words}, population")
-    share.set_xscale("log", base=2)
-    share.xaxis.set_major_formatter("{x:g}")
-    for axes in (path, share, aligned):
-        axes.set_ylim(-0.05, 1.1)
-        add_legend(axes, loc="center right" if axes is not share else "best")
-    return made
+def _largest_gain(flow: str) -> Any:
+    """How far an aligned path rises above its start, relative to it: the largest over theta >= 1."""
+
+    def gain(view: ex.View, at: Mapping[str, Any]) -> float:
+        strong = view.theory[f"aligned {flow}"].sel(strength=slice(0.0, None))
+        return float((strong["highest"] / strong["start"] - 1).max())
+
+    return gain
 
 
-EXHIBIT = Exhibit(
+def _weak(view: ex.View, name: str) -> ex.Number:
+    return ex.Number(name, float(view.theory[f"aligned {_SPHERICAL}"]["highest"].sel(strength=-0.5)))
+
+
+def _aligned(axes: Any, view: ex.View) -> None:
+    from featlab.figures.panels import theory_line
+
+    for series, flow in enumerate(view.data):
+        highest = view.theory[f"aligned {flow}"]["highest"]
+        theory_line(axes, highest["strength"], highest, series=series, label=f"{flow} flow, population")
+
+
+_LIMITS = (-0.05, 1.1)
+
+EXHIBIT = ex.Exhibit(
     id="normalised-flow",
     title="Under a spike, normalise the flow",
     claim="Where inputs have a spike along the target, the spherical gradient flow of a neuron is driven away from it, "
     "while the normalised flow finds the target.",
-    document=STRUCTURED_DATA,
+    document=ex.STRUCTURED_DATA,
     papers=("mousavi2023",),
     protocol="x ~ N(0, I + d^.8 mu mu^T), <mu, beta> = d^-.2, target He3/sqrt(6) with noise .1, one neuron of the same "
     "shape that starts in the right hemisphere. Flows go by arcs of 0.1 rad down the loss of one batch; the normalised "
@@ -194,8 +127,66 @@ EXHIBIT = Exhibit(
     caption="Lines are population flows, on the left from the starts of the simulated seeds, on the right at d = 10^4; "
     "points are means over seeds with two standard errors.",
     studies=studies,
-    prediction=prediction,
-    verdict=verdict,
-    figure=figure,
+    theory=theory,
+    checks={
+        "(g1, g2) = (.2, .8), n = {ratio} d: the normalised flow finds the target (correlation > 0.9)": ex.Contrast(
+            _end(_NORMALISED, MANY), _end(_SPHERICAL, MANY), beyond=FOUND
+        ),
+        "more samples help the normalised flow": ex.Ordered(
+            [_end(_NORMALISED, ex.FIRST, "n = {ratio} d"), _end(_NORMALISED, MANY, "n = {ratio} d")]
+        ),
+        "mu = beta, theta >= 1: the population's spherical flow never rises above its start": ex.Identity(
+            _largest_gain(_SPHERICAL),
+            0.01,
+            control="the normalised flow from the same start",
+            control_difference=_largest_gain(_NORMALISED),
+        ),
+    },
+    numbers={
+        "correlation of the {words}, n = {ratio} d": ex.Value(_end(None, MANY)),
+        "share found, normalised, n = {ratio} d": ex.Value(
+            ex.Of(found, _NORMALISED, {"time": ex.LAST}),
+            False,
+            each="ratio",
+            earlier={(200, 4): 0.0, (200, 16): 0.62, (200, MANY): 1.0},
+            by=("dim", "ratio"),
+        ),
+        "overlap of the spherical population flow, theta = d^-1/2": _weak,
+    },
+    remarks=(
+        "The spherical flow does not fail under every spike: it finds the target at (g1, g2) = (.3, .2) and (.4, .6).",
+        "At (.2, .8), d = 200, the population's spherical flow, given a long time, reaches a cosine of .95 off mu.",
+        "There its field's correlation with the target's, on which the risk depends, is no more than .51.",
+    ),
+    figure={
+        "(g1, g2) = (.2, .8), d = {dim}, n = {ratio} d": ex.Panel(
+            ex.Overlay(
+                ex.Of(correlation, where={"ratio": MANY}), "time", "{words}, population", points="{words}, batch"
+            ),
+            x="steps of 0.1 rad",
+            y="correlation with the target's field",
+            legend="center right",
+            ylim=_LIMITS,
+        ),
+        "the same, fewer samples": ex.Panel(
+            ex.Overlay(
+                ex.Of(found, where={"time": ex.LAST}),
+                "ratio",
+                None,
+                x=lambda values, at: values["ratio"] * (1.04 if at["study"] == _SPHERICAL else 1 / 1.04),
+            ),
+            y="share of runs with correlation > 0.9",
+            ticks={"x": _FEWER[_NORMALISED]},
+            xscale="log",
+            ylim=_LIMITS,
+        ),
+        "mu = beta, infinitely many samples": ex.Panel(
+            _aligned,
+            x="strength of the spike, g2: theta = d^g2",
+            y="highest cosine with beta",
+            legend="center right",
+            ylim=_LIMITS,
+        ),
+    },
     shows=("normalised_flow",),
 )

@@ -8,183 +8,139 @@ aligns; it is sufficient, and the risk falls earlier.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-import xarray as xr
-from matplotlib.figure import Figure
 
-from featlab.comparison import FiniteSize
-from featlab.exhibits.checks import close, contrast, identity, mean_and_error, standard_error
-from featlab.exhibits.documents import STRUCTURED_DATA
-from featlab.exhibits.predicting import parameters_at
-from featlab.exhibits.protocol import Data, Exhibit, Part, Size
-from featlab.exhibits.verdict import Check, Finding, Number
-from featlab.figures.panels import mark, measured_points, panels, theory_line
-from featlab.figures.style import add_legend
-from featlab.study import Study
+from featlab import exhibits as ex
 
-TARGETS = {2: "(He2(h1)/sqrt(2) + He3(h1)/sqrt(6))/sqrt(2)", 3: "He3(h1)/sqrt(6)"}
-SPIKE = {2: 0.4, 3: 0.5}  # of the contrast: below 1 - 1/k, and well below the kernel's 1 - 1/3
 LEARNED = 0.5
 FAR = (10**6, 10**12)
-_TOLERANCE = 0.01
-_FINITE = FiniteSize(8.0, 1.0)  # theory of the kernel neglects terms of relative order 1/d; it was within 2% at d = 400
-# d, neurons, seeds, k and its spikes; n = 2d.
 _SPIKES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
-_SIZES: dict[Size, tuple[int, int, int, dict[int, tuple[float, ...]]]] = {
-    Size.QUICK: (300, 100, 9, {2: (SPIKE[2],)}),
-    Size.PAPER: (900, 400, 9, dict.fromkeys(TARGETS, _SPIKES)),
-    Size.LARGE: (2000, 400, 9, dict.fromkeys(TARGETS, _SPIKES)),
-}
-_NAMES = {"network": "network, one step", "kernel": "kernel ridge", "features": "random features"}
-# An earlier prototype, at d = 900 and 400 neurons.
-_EARLIER = {
-    2: {"network": 0.087, "kernel": 0.882, "features": 0.993},
-    3: {"network": 0.088, "kernel": 0.99, "features": 0.991},
-}
 
 
-def studies(size: Size) -> Mapping[str, Part]:
+@dataclass(frozen=True)
+class _Case:
+    """A target of information exponent k and degree 3, and the spike of its contrast: below 1 - 1/k, and well below the
+    kernel's 1 - 1/3. An earlier prototype had, at d = 900 and 400 neurons, these risks, and this exponent at d = 10^12.
+    """
+
+    k: int
+    words: str
+    target: str
+    spike: float
+    earlier: Mapping[str, float]
+    earlier_exponent: float
+
+
+_CASES = (
+    _Case(
+        2,
+        "He2 + He3",
+        "(He2(h1)/sqrt(2) + He3(h1)/sqrt(6))/sqrt(2)",
+        0.4,
+        {"network": 0.087, "kernel": 0.882, "features": 0.993},
+        0.518,
+    ),
+    _Case(3, "He3", "He3(h1)/sqrt(6)", 0.5, {"network": 0.088, "kernel": 0.99, "features": 0.991}, 0.674),
+)
+# d, neurons, cases and their spikes; n = 2d.
+_SIZES: dict[ex.Size, tuple[int, int, list[tuple[_Case, tuple[float, ...]]]]] = {
+    ex.Size.QUICK: (300, 100, [(_CASES[0], (_CASES[0].spike,))]),
+    ex.Size.PAPER: (900, 400, [(case, _SPIKES) for case in _CASES]),
+    ex.Size.LARGE: (2000, 400, [(case, _SPIKES) for case in _CASES]),
+}
+_KERNELS = tuple(f"kernel_{case.k}" for case in _CASES)
+
+
+def studies(size: ex.Size) -> Mapping[str, ex.Part]:
     """For each k: the network after one step, a kernel, and as many random neurons as the network has."""
-    dim, width, seeds, spikes = _SIZES[size]
-    fixed = {"dim": dim, "seeds": seeds, "observe": ["risk"], "design": "dense"}
+    dim, width, cases = _SIZES[size]
     parts = {}
-    for k, places in spikes.items():
-        shared, axes = {**fixed, "target": TARGETS[k]}, {"spike": places}
+    for case, spikes in cases:
+        k, axes, facts = case.k, {"spike": spikes}, {"k": case.k, "next": case.k + 1}
+        shared = {"dim": dim, "seeds": 9, "observe": ["risk"], "design": "dense", "target": case.target}
         network = {**shared, "samples": 2 * dim, "width": width}
         # Twice the seeds: a strong spike makes the kernel's risk scatter.
-        kernel = {**shared, "seeds": 2 * seeds, "samples": 2 * dim, "learner": "kernel-ridge", "kernel": "exponential"}
+        kernel = {**shared, "seeds": 18, "samples": 2 * dim, "learner": "kernel-ridge", "kernel": "exponential"}
         features = {**shared, "readout": 2 * dim, "learner": "random-features", "width": width, "biases": "gaussian"}
-        parts[f"network_{k}"] = Part(Study(network, axes, key=700 + k), "one-step-readout")
-        parts[f"kernel_{k}"] = Part(Study(kernel, axes, key=710 + k))
-        parts[f"features_{k}"] = Part(Study({**features, "activation": "relu"}, axes, key=720 + k))
+        features["activation"] = "relu"
+        step, simulated = "one-step-readout", "simulate"
+        parts[f"network_{k}"] = ex.Part(ex.Study(network, axes, key=700 + k), step, "network, one step", facts)
+        parts[f"kernel_{k}"] = ex.Part(ex.Study(kernel, axes, key=710 + k), simulated, "kernel ridge", facts)
+        parts[f"features_{k}"] = ex.Part(ex.Study(features, axes, key=720 + k), simulated, "random features", facts)
     return parts
 
 
-def prediction(data: Data) -> dict[int, dict[str, Any]]:
-    """For each k: the kernel's risk over spikes, and where the gradient aligns, at this d and as d grows."""
+def theory(data: ex.Data) -> ex.Data:
+    """For each k: the kernel's risk over spikes; and where the gradient aligns, at this d and as d grows."""
+    import xarray as xr
+
     from featlab.theory import aligning_exponent
 
     found = {}
-    for k in _shown(data):
-        dim = parameters_at(data[f"kernel_{k}"])["dim"]
-        aligns = {d: aligning_exponent(TARGETS[k], dim=d, ratio=2) for d in (dim, *FAR)}
-        found[k] = {"kernel": _kernel_line(data[f"kernel_{k}"]), "aligns": aligns}
+    for name in [name for name in _KERNELS if name in data]:
+        part = data[name]
+        dims = [part["dim"].item(), *FAR]
+        aligns = np.array([aligning_exponent(part["target"].item(), dim=dim, ratio=2) for dim in dims])
+        found[f"{name}, aligning"] = xr.Dataset({"exponent": ("dim", aligns)}, {"dim": dims})
+        spikes = np.union1d(part["spike"].values, np.linspace(0.05, 0.8, 9)).tolist()
+        risks = ex.predict_over(part, "spike", spike=spikes)[["risk"]].isel(time=0)
+        found[name] = risks.assign(aligned=limit(dims[1:], aligns[1:]))
     return found
 
 
-def limit(aligns: dict[int, float]) -> float:
-    """Extrapolated from the two largest d: signal over noise is C d^((k g - k + 1)/2), and so g = 1 - 1/k + c/log d."""
-    (first, at_first), (last, at_last) = sorted(aligns.items())[-2:]
-    return float((at_last * np.log(last) - at_first * np.log(first)) / (np.log(last) - np.log(first)))
+def limit(dims: list[int], aligns: np.ndarray) -> float:
+    """Extrapolated from two large d: signal over noise is C d^((k g - k + 1)/2), and so g = 1 - 1/k + c/log d."""
+    return float((np.diff(np.log(dims) * aligns) / np.diff(np.log(dims))).item())
 
 
-def _kernel_line(data: xr.Dataset) -> xr.DataArray:
-    from featlab.runners.questions import experiment_of
-    from featlab.theory import predict
-
-    spikes = np.union1d(data["spike"].values, np.linspace(0.05, 0.8, 9))
-    risks = [float(predict(experiment_of({**parameters_at(data), "spike": g}))["risk"][0]) for g in spikes]
-    return xr.DataArray(risks, {"spike": spikes}, ("spike",))
+def learned(data: ex.Dataset) -> ex.Array:
+    """Whether the risk is below half of the variance."""
+    return data["risk"] < LEARNED
 
 
-def verdict(data: Data, predicted: dict[int, dict[str, Any]]) -> Finding:
-    """The network learns where kernels do not, and the gradient aligns at 1 - 1/k."""
-    checks: list[Check] = []
-    numbers: list[Number] = []
-    for k in _shown(data):
-        dim, aligned = next(iter(predicted[k]["aligns"])), limit(predicted[k]["aligns"])
-        kernel = _risks(data[f"kernel_{k}"])
-        there = {name: _risks(data[f"{name}_{k}"]).sel(spike=SPIKE[k]).values for name in _NAMES}
-        checks += [
-            contrast(
-                f"k = {k}, theta = d^{SPIKE[k]:g}: the network learns (risk < {LEARNED} of the variance)",
-                there["network"] < LEARNED,
-                np.concatenate([there["kernel"], there["features"]]) < LEARNED,
-                name=_NAMES["network"],
-                control_name="kernel ridge or random features",
-            ),
-            close(
-                f"k = {k}: the kernel's risk is the predicted one",
-                kernel.values,
-                predicted[k]["kernel"].sel(spike=kernel["spike"]).values,
-                allowance=_FINITE,
-                dim=dim,
-            ),
-            identity(
-                f"k = {k}: as d grows, the gradient of n = 2d samples aligns at 1 - 1/{k}; extrapolated {aligned:.4f}",
-                aligned - (1 - 1 / k),
-                _TOLERANCE,
-                control=f"the exponent of k = {k + 1}, 1 - 1/{k + 1}",
-                control_difference=aligned - (1 - 1 / (k + 1)),
-            ),
-        ]
-        numbers += _numbers(k, dim, there, predicted[k])
-    remark = (
-        "The network's step and biases are fixed by the theory of its features, with nothing tuned; how the earlier "
-        "prototype chose them is not known, and its risks may differ for that reason."
+def _there(quantity: ex.Reading, learner: str, case: _Case) -> ex.Of:
+    """At the spike of the contrast."""
+    return ex.Of(quantity, f"{learner}_{case.k}", {"spike": case.spike})
+
+
+def _aligning(view: ex.View, name: str) -> list[ex.Number]:
+    return [
+        ex.Number(
+            name.format(k=case.k, dim=at["dim"].item()),
+            at.item(),
+            earlier=case.earlier_exponent if at["dim"] == FAR[-1] else None,
+        )
+        for case in _CASES
+        if f"kernel_{case.k}" in view.data
+        for at in view.theory[f"kernel_{case.k}, aligning"]["exponent"]
+    ]
+
+
+def _panel(case: _Case) -> ex.Panel:
+    """Risk over the spike."""
+    k = case.k
+    aligns = [ex.Mark(1 - 1 / k, f"gradient aligns, 1 - 1/{k}"), ex.Mark(2 / 3, "kernel, 1 - 1/3")]
+    return ex.Panel(
+        ex.Overlay(ex.Of("risk", f"network_{k}"), "spike", None),
+        ex.Overlay(ex.Of("risk", f"kernel_{k}"), "spike", "theory, {words}", series=1),
+        ex.Overlay(ex.Of("risk", f"features_{k}"), "spike", None, series=2),
+        *(aligns if k < 3 else [ex.Mark(2 / 3, "both, 1 - 1/3")]),
+        x=r"exponent g of the spike, $\theta = d^g$",
+        y="risk (1: nothing is learned)",
+        legend="upper left",
+        xlim=(0, 0.85),
+        ylim=(0, 1.7),
     )
-    return Finding(checks, numbers, [remark])
 
 
-def _numbers(k: int, dim: int, there: dict[str, np.ndarray], predicted: dict[str, Any]) -> list[Number]:
-    theory = {"kernel": float(predicted["kernel"].sel(spike=SPIKE[k]))}
-    risks = [
-        Number(
-            f"k = {k}, theta = d^{SPIKE[k]:g}: risk, {words}",
-            theory.get(name),
-            *mean_and_error(there[name]),
-            _EARLIER[k][name] if dim == 900 else None,
-        )
-        for name, words in _NAMES.items()
-    ]
-    earlier = {2: 0.518, 3: 0.674}[k]
-    aligns = [
-        Number(
-            f"k = {k}: spike exponent of signal-to-noise 1, d = {d:.0e}",
-            value,
-            earlier=earlier if d == FAR[-1] else None,
-        )
-        for d, value in predicted["aligns"].items()
-    ]
-    return [*risks, *aligns]
-
-
-def _shown(data: Data) -> list[int]:
-    return [k for k in TARGETS if f"network_{k}" in data]
-
-
-def _risks(data: xr.Dataset) -> xr.DataArray:
-    return data["risk"].isel(time=0, drop=True).transpose("seed", "spike")
-
-
-def figure(data: Data, predicted: dict[int, dict[str, Any]]) -> Figure:
-    """Risk over the spike, a panel for each information exponent."""
-    formula = {2: "He2 + He3", 3: "He3"}
-    titles = [f"{formula[k]}: information exponent {k}, degree 3" for k in _shown(data)]
-    made, axes = panels(titles, x=r"exponent g of the spike, $\theta = d^g$", y="risk (1: nothing is learned)")
-    for panel, k in zip(axes, _shown(data), strict=True):
-        for series, (name, words) in enumerate(_NAMES.items()):
-            risks = _risks(data[f"{name}_{k}"])
-            error = standard_error(risks)
-            measured_points(panel, risks["spike"], risks.mean("seed"), error, series=series, label=words)
-        line = predicted[k]["kernel"]
-        theory_line(panel, line["spike"], line, series=1, label="theory, kernel ridge")
-        if k < 3:
-            mark(panel, 1 - 1 / k, f"gradient aligns, 1 - 1/{k}")
-        mark(panel, 2 / 3, "kernel, 1 - 1/3" if k < 3 else "both, 1 - 1/3")
-        panel.set(xlim=(0, 0.85), ylim=(0, 1.7))
-        add_legend(panel, loc="upper left")
-    return made
-
-
-EXHIBIT = Exhibit(
+EXHIBIT = ex.Exhibit(
     id="one-step-under-spike",
     title="One step under a spike",
     claim="With n ~ d samples and an aligned spike, one gradient step learns a target of information exponent k from "
     "theta = d^(1 - 1/k) on, whatever its degree p; a kernel needs d^(1 - 1/p).",
-    document=STRUCTURED_DATA,
+    document=ex.STRUCTURED_DATA,
     papers=("ba2023", "mousavi2023"),
     protocol="Relu networks with Gaussian biases, n = 2d: one step so large that the start is forgotten, new biases as "
     "wide as the features, ridge regression with leave-one-out on 2d fresh samples. Kernel exp(<x, y>/d) and as many "
@@ -194,8 +150,36 @@ EXHIBIT = Exhibit(
     caption="Points are means over seeds with two standard errors; the line is the kernel's theory at this d; dotted, "
     "where the limits of large d change.",
     studies=studies,
-    prediction=prediction,
-    verdict=verdict,
-    figure=figure,
+    theory=theory,
+    checks={
+        "k = {k}, theta = d^{spike:g}: the network learns (risk < 0.5 of the variance)": [
+            ex.Contrast(
+                _there(learned, "network", case),
+                [_there(learned, "kernel", case), _there(learned, "features", case)],
+            )
+            for case in _CASES
+        ],
+        # Theory of the kernel neglects terms of relative order 1/d; it was within 2% at d = 400.
+        "k = {k}: the kernel's risk is the predicted one": ex.Close(ex.Of("risk", _KERNELS), allowance=(8.0, 1.0)),
+        "k = {k}: as d grows, the gradient of n = 2d samples aligns at 1 - 1/{k}; extrapolated "
+        "{aligned:.4f}": ex.Identity(
+            lambda view, at: at["aligned"] - (1 - 1 / at["k"]),
+            0.01,
+            control="the exponent of k = {next}, 1 - 1/{next}",
+            control_difference=lambda view, at: at["aligned"] - (1 - 1 / at["next"]),
+            study=_KERNELS,
+        ),
+    },
+    numbers={
+        "k = {k}, theta = d^{spike:g}: risk, {words}": [
+            ex.Value(_there("risk", learner, case), predicted=learner == "kernel", earlier={900: earlier}, by="dim")
+            for case in _CASES
+            for learner, earlier in case.earlier.items()
+        ],
+        "k = {k}: spike exponent of signal-to-noise 1, d = {dim:.0e}": _aligning,
+    },
+    remarks="The network's step and biases are fixed by the theory of its features, with nothing tuned; how the "
+    "earlier prototype chose them is not known, and its risks may differ for that reason.",
+    figure={f"{case.words}: information exponent {case.k}, degree 3": _panel(case) for case in _CASES},
     shows=("one_gradient_step", "kernels"),
 )

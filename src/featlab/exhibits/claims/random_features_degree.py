@@ -6,178 +6,123 @@ for each power of d.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
-import xarray as xr
-from matplotlib.figure import Figure
 
-from featlab.comparison import FiniteSize
-from featlab.exhibits.checks import close, identity, mean_and_error, ordered, standard_error
-from featlab.exhibits.documents import MULTI_INDEX
-from featlab.exhibits.protocol import Data, Exhibit, Part, Size
-from featlab.exhibits.verdict import Check, Finding, Number, Outcome
-from featlab.figures.panels import DASHES, mark, measured_points, panels, theory_line
-from featlab.figures.style import INK, add_legend
-from featlab.gaussian.activations import activation
-from featlab.study import Study
-from featlab.targets import target
-from featlab.theory import unexplained_variance
-from featlab.theory.kernels.isotropic import DegreeEnergies
-from featlab.theory.kernels.predictor import degree_energies
-from featlab.theory.kernels.random_features import random_features_risk
+from featlab import exhibits as ex
 
 _TARGET = "h1 + He2(h1)/sqrt(2) + He3(h1)/sqrt(6)"  # energy 1 in each of the degrees 1, 2, 3
 _BIAS = 0.5  # relu(z) has no degree 3, relu(z + 1/2) has all
 _PENALTIES = tuple(10.0 ** (k / 2) for k in range(-4, 13))  # n lambda is the one of them with the least risk in theory
 _FAR = 10**8  # where the steps are sharp
+_STEPS = (0.5, 1.5, 2.5)  # a kappa on each of the first three
 _DEGREES = 5
-_GRIDS: dict[Size, dict[int, tuple[float, ...]]] = {
-    Size.QUICK: {24: (0.6, 1.5, 2.1)},
-    Size.PAPER: {
-        16: (0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 2.75, 3.0),
-        40: (0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25),
-        100: (0.5, 0.75, 1.0, 1.25, 1.5, 1.75),
-    },
-    Size.LARGE: {
-        24: (0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 2.75, 3.0),
-        100: (0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0),
-        1000: (0.5, 0.75, 1.0, 1.25),
-    },
+_POWERS = tuple(0.25 * k for k in range(2, 13))
+_GRIDS: dict[ex.Size, dict[int, tuple[float, ...]]] = {
+    ex.Size.QUICK: {24: (0.6, 1.5, 2.1)},
+    ex.Size.PAPER: {16: _POWERS, 40: _POWERS[:8], 100: _POWERS[:6]},
+    ex.Size.LARGE: {24: _POWERS, 100: _POWERS[:7], 1000: _POWERS[:4]},
 }
+_PAIR = "kappa_ridge"
 
 
-def studies(size: Size) -> Mapping[str, Part]:
+def studies(size: ex.Size) -> Mapping[str, ex.Part]:
     """n = d^kappa samples and p = 2 n neurons, for each d, at the ridge that is best in theory."""
-    fixed = {
-        "target": _TARGET,
-        "learner": "random-features",
-        "activation": "relu",
-        "biases": _BIAS,
-        "seeds": 12,
-        "observe": ["risk"],
-    }
+    rule = {"target": _TARGET, "learner": "random-features", "activation": "relu", "biases": _BIAS, "seeds": 12}
     derived = {"readout": "round(dim**kappa)", "width": "2*readout"}
     parts = {}
     for dim, powers in _GRIDS[size].items():
-        pairs = [[power, best(dim, power)[1]] for power in powers]
-        parts[f"d={dim}"] = Part(Study({**fixed, "dim": dim}, {("kappa", "ridge"): pairs}, derived, key=261))
+        axes = {("kappa", "ridge"): [[power, best(dim, power)[1]] for power in powers]}
+        parts[f"d={dim}"] = ex.Part(ex.Study({**rule, "observe": ["risk"], "dim": dim}, axes, derived, key=261))
     return parts
 
 
+@cache
 def best(dim: int, power: float) -> tuple[float, float]:
     """The least risk of theory at n = d^power, p = 2 n, and its ridge."""
-    samples = round(dim**power)
+    from featlab.gaussian.activations import activation
+    from featlab.targets import target
+    from featlab.theory.kernels.predictor import degree_energies
+    from featlab.theory.kernels.random_features import random_features_risk
+
+    samples, relu, energies = round(dim**power), activation("relu"), degree_energies(target(_TARGET), _DEGREES)
     sizes = {"dim": dim, "samples": samples, "width": 2 * samples, "bias": _BIAS}
-    relu = activation("relu")
     ridges = [penalty / samples for penalty in _PENALTIES]
-    return min((random_features_risk(relu, _energies(), ridge=ridge, **sizes), ridge) for ridge in ridges)
+    return min((random_features_risk(relu, energies, ridge=ridge, **sizes), ridge) for ridge in ridges)
 
 
-@cache
-def _energies() -> DegreeEnergies:
-    return degree_energies(target(_TARGET), _DEGREES)
+def theory(data: ex.Data) -> ex.Data:
+    """The risk where it was measured; lines over kappa at each d, and at a d where the steps are sharp."""
+    import xarray as xr
 
-
-def prediction(data: Data) -> dict[str, xr.DataArray]:
-    """Lines over kappa at each d of the data, and at a d where the steps are sharp."""
-    lines = {}
+    found = {"far": _line(_FAR, np.linspace(0.4, 3.0, 53))}
     for name, part in data.items():
-        powers = np.union1d(np.linspace(0.4, float(part["kappa"].max()), 25), part["kappa"])
-        dim = int(json.loads(part.attrs["fixed"])["dim"])
-        lines[name] = xr.DataArray([best(dim, power)[0] for power in powers], {"kappa": powers}, ("kappa",))
-    powers = np.linspace(0.4, 3.0, 53)
-    lines["far"] = xr.DataArray([best(_FAR, power)[0] for power in powers], {"kappa": powers}, ("kappa",))
-    return lines
+        dim, powers = part["dim"].item(), part["kappa"].values
+        found[name] = xr.Dataset({"risk": (_PAIR, [best(dim, power)[0] for power in powers.tolist()])})
+        found[f"{name}, line"] = _line(dim, np.union1d(np.linspace(0.4, powers.max(), 25), powers))
+    return found
 
 
-def verdict(data: Data, predicted: dict[str, xr.DataArray]) -> Finding:
-    """The simulation is the theory's at finite d, and that theory tends to the steps."""
-    checks, numbers, agreement, misses = [], [], {}, {}
-    for name, part in data.items():
-        risks = _risks(part)
-        line = predicted[name].sel(kappa=part["kappa"])
-        dim = int(json.loads(part.attrs["fixed"])["dim"])
-        words = f"d = {dim}: the risk is that of the deterministic equivalent at every n"
-        agreement[dim] = close(words, risks.values, line.values, allowance=FiniteSize(1.0, 1.0), dim=dim)
-        misses[dim] = float(np.max(np.abs(risks.mean("seed").values / line.values - 1)))
-        wanted = {f"n = d^{power:g}": risks.sel(kappa=power).values for power in _one_per_step(part["kappa"].values)}
-        checks.append(ordered(f"d = {dim}: each step of kappa leaves less", dict(reversed(wanted.items()))))
-        for power in part["kappa"].values.tolist():
-            measured = mean_and_error(risks.sel(kappa=power).values)
-            numbers.append(Number(f"risk, d = {dim}, n = d^{power:g}", float(line.sel(kappa=power)), *measured))
-    checks = [*_over_dims(agreement, misses), *checks]
-    floors = {degree: unexplained_variance(_TARGET, degree=degree).value for degree in range(3)}
-    worst = max(abs(best(_FAR, degree + 0.5)[0] - floor) for degree, floor in floors.items())
-    shifted = min(abs(best(_FAR, degree + 0.5)[0] - floors[degree] - 1) for degree in floors)
-    checks.append(
-        identity(
-            f"at d = {_FAR:.0e} the theory is within 2% of Var f of ||P_(>k) f||^2 at kappa = 1/2, 3/2, 5/2",
-            worst,
-            0.06,
-            control="the steps of one degree less",
-            control_difference=shifted,
-        )
-    )
-    remark = (
-        "At the sizes that can be simulated no plateau is visible: the width of a step in kappa is of order 1/log d. "
-        "What is tested there is the theory at finite d, and that theory has the steps."
-    )
-    return Finding(checks, numbers, [remark])
+def _line(dim: int, powers: np.ndarray) -> ex.Dataset:
+    import xarray as xr
+
+    return xr.Dataset({"risk": ("kappa", [best(dim, power)[0] for power in powers.tolist()])}, {"kappa": powers})
 
 
-def _over_dims(agreement: dict[int, Check], misses: dict[int, float]) -> list[Check]:
+def _agreement(view: ex.View, statement: str) -> list[ex.Check]:
     """The theory is one of large d: where it fails at a small d and holds at the largest, it tends to hold."""
-    largest = max(agreement)
-    needs = "larger d: the worst miss is " + ", ".join(f"{miss:.0%} at d = {dim}" for dim, miss in misses.items())
+    found = ex.Close("risk", allowance=(1.0, 1.0)).judge(view, statement)
+    needs = "larger d: the worst miss is " + ", ".join(_worst(view, name) for name in view.data)
     return [
-        replace(check, outcome=Outcome.CONVERGES, needs=needs)
-        if check.outcome is Outcome.FAILS and dim < largest and agreement[largest].passed
+        replace(check, outcome=ex.Outcome.CONVERGES, needs=needs)
+        if check.outcome is ex.Outcome.FAILS and found[-1].passed
         else check
-        for dim, check in agreement.items()
+        for check in found
     ]
 
 
-def _risks(part: xr.Dataset) -> xr.DataArray:
-    """(seed, kappa)."""
-    return part["risk"].isel(time=0).swap_dims(kappa_ridge="kappa").transpose("seed", "kappa")
+def _worst(view: ex.View, study: str) -> str:
+    of = ex.Of("risk", study)
+    miss = view.measured(of).mean("run").squeeze("time") / view.predicted(of) - 1
+    return f"{float(abs(miss).max()):.0%} at d = {view.data[study]['dim'].item()}"
 
 
-def _one_per_step(powers: np.ndarray) -> list[float]:
-    """One kappa below 1, one between 1 and 2, one above 2, where there are."""
-    wanted = [powers[np.argmin(np.abs(powers - middle))] for middle in (0.5, 1.5, 2.5)]
-    return list(dict.fromkeys(float(power) for power in wanted))
+def _order(view: ex.View, statement: str) -> list[ex.Check]:
+    """Of the kappa that there are one below 1, one between 1 and 2, one above 2."""
+    found = []
+    for name, part in view.data.items():
+        places = dict.fromkeys(int(np.argmin(abs(part["kappa"].values - middle))) for middle in reversed(_STEPS))
+        values = [ex.Of("risk", name, {_PAIR: place}, "n = d^{kappa:g}") for place in places]
+        found += ex.Ordered(values).judge(view, statement)
+    return found
 
 
-def figure(data: Data, predicted: dict[str, xr.DataArray]) -> Figure:
-    """Risk against kappa."""
-    made, (axes,) = panels(
-        ["Random features: one degree for each power of d"], x="kappa = log n / log d", y="risk E[(y - f)^2]"
-    )
-    far = predicted["far"]
-    label = "theory, d = 10$^8$"
-    axes.plot(far["kappa"], far, color=INK, linestyle=DASHES[1], linewidth=1.2, label=label)
-    for series, (name, part) in enumerate(data.items()):
-        risks = _risks(part)
-        theory_line(axes, predicted[name]["kappa"], predicted[name], series=series)
-        words = f"d = {name[2:]}, theory and simulation"
-        measured_points(axes, part["kappa"], risks.mean("seed"), standard_error(risks), series=series, label=words)
-    for degree in (1, 2, 3):
-        mark(axes, float(degree), f"n = d^{degree}")
-    axes.set_ylim(bottom=0)
-    add_legend(axes, loc="lower left")
-    return made
+def _distances(view: ex.View, offset: float) -> list[float]:
+    """Of the theory far out from ||P_(>k) f||^2, and an offset, on each step."""
+    from featlab.theory import unexplained_variance
+
+    risk = view.theory["far"]["risk"].sel(kappa=list(_STEPS), method="nearest").values
+    return [abs(risk[k] - unexplained_variance(_TARGET, degree=k).value - offset) for k in range(len(_STEPS))]
 
 
-EXHIBIT = Exhibit(
+def _sharp(axes: Any, view: ex.View) -> None:
+    from featlab.figures.panels import DASHES
+    from featlab.figures.style import INK
+
+    far = view.theory["far"]["risk"]
+    axes.plot(far["kappa"], far, color=INK, linestyle=DASHES[1], linewidth=1.2, label="theory, d = 10$^8$")
+
+
+EXHIBIT = ex.Exhibit(
     id="random-features-degree",
     title="Random features learn one degree for each power of d",
     claim="Without feature learning, n, p ~ d^kappa samples and neurons fit the part of the target of degree "
     "kappa and nothing else: the risk falls in steps at kappa = 1, 2, 3.",
-    document=MULTI_INDEX,
+    document=ex.MULTI_INDEX,
     papers=("mei2022", "defilippis2024"),
     protocol="Ridge regression on p = 2 n features relu(<w, x> + 1/2) of a target with energy one in each of the "
     "degrees 1, 2, 3. The bias gives relu the degree 3 that it lacks. The ridge is the best one by theory, chosen "
@@ -186,8 +131,30 @@ EXHIBIT = Exhibit(
     "size was decided after d = 16 had missed it at n = d^3.",
     caption="Lines: deterministic equivalent at each d; points: mean over seeds with two standard errors.",
     studies=studies,
-    prediction=prediction,
-    verdict=verdict,
-    figure=figure,
+    theory=theory,
+    checks={
+        "d = {dim}: the risk is that of the deterministic equivalent at every n": _agreement,
+        "d = {dim}: each step of kappa leaves less": _order,
+        "at d = 1e+08 the theory is within 2% of Var f of ||P_(>k) f||^2 at kappa = 1/2, 3/2, 5/2": ex.Identity(
+            lambda view, at: max(_distances(view, 0.0)),
+            0.06,
+            control="the steps of one degree less",
+            control_difference=lambda view, at: min(_distances(view, 1.0)),
+        ),
+    },
+    numbers={"risk, d = {dim}, n = d^{kappa:g}": ex.Value("risk", each=_PAIR)},
+    remarks="At the sizes that can be simulated no plateau is visible: the width of a step in kappa is of order 1/log "
+    "d. What is tested there is the theory at finite d, and that theory has the steps.",
+    figure={
+        "Random features: one degree for each power of d": ex.Panel(
+            _sharp,
+            ex.Overlay(ex.Of("risk", theory="{study}, line"), "kappa", points="d = {dim}, theory and simulation"),
+            *(ex.Mark(float(degree), f"n = d^{degree}") for degree in (1, 2, 3)),
+            x="kappa = log n / log d",
+            y="risk E[(y - f)^2]",
+            legend="lower left",
+            ylim=(0, None),
+        )
+    },
     shows=("random_features",),
 )
