@@ -30,7 +30,7 @@ def test_every_row_is_what_the_drawn_matrices_say():
     assert second["neuron_overlap"] == pytest.approx((left[:, 0] @ unit) ** 2)
     assert second["common_norm"] == pytest.approx(np.linalg.norm(batch.common))
     assert second["second_norm"] == pytest.approx(np.linalg.norm(batch.second))
-    fresh = FreshSamples.of(of, 25, second["number"])
+    fresh = FreshSamples.of(of, 25, second["number"], 1)
     features = network_features(of.activation, weights)
     assert second["excess"] == pytest.approx(fresh.excess_risks(features, np.array([0.1, 1.0]) / 9))
     assert second["spectrum"] == pytest.approx(fresh.spectrum(features))

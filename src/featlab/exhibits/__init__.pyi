@@ -26,6 +26,7 @@ from .find import all_exhibits as all_exhibits
 from .find import find_exhibit as find_exhibit
 from .predicting import at_point as at_point
 from .predicting import parameters_at as parameters_at
+from .predicting import parameters_of as parameters_of
 from .predicting import predict_at as predict_at
 from .predicting import predict_over as predict_over
 from .protocol import Exhibit as Exhibit
@@ -51,6 +52,7 @@ from .reading import View as View
 from .report import Report as Report
 from .running import judge_exhibit as judge_exhibit
 from .running import run_exhibit as run_exhibit
+from .values import AnyNumber as AnyNumber
 from .values import Value as Value
 from .verdict import Check as Check
 from .verdict import Finding as Finding

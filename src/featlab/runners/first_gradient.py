@@ -1,6 +1,6 @@
 """`kind = "one-step"`: a point is one gradient step of which weights, spectra and ridge risks are looked at.
 
-One start, one batch and one set of fresh samples are followed to every step; there is a row for each. A point has
+One start and one batch are followed to every step, with fresh samples for each; there is a row for each. A point has
 
     target, noise, activation, dim, samples, width, second_layer, start, loss   as `featlab.simulation.OneStep`;
     steps         gamma per neuron, a number or several, in units of
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -48,12 +48,14 @@ def experiment_of(point: Point) -> OneStep:
 
 @dataclass(frozen=True, eq=False)
 class _Look:
-    """What can be looked at: the batch, the weights after a step, and fresh samples."""
+    """What can be looked at after a step: the batch, the weights, and fresh samples, `samples` of them."""
 
     of: OneStep
     batch: FirstGradient
-    fresh: Callable[[], FreshSamples]
+    number: int
+    place: int
     step: float
+    samples: int
     ridges: Floats
 
     @cached_property
@@ -64,12 +66,16 @@ class _Look:
     def top(self) -> tuple[float, Floats, Floats]:
         return top_singular(self.weights)
 
+    @cached_property
+    def fresh(self) -> FreshSamples:
+        return FreshSamples.of(self.of, self.samples, self.number, self.place)
+
     def features(self, name: str) -> Map:
         return feature_map(name, self.of.activation, self.weights, self.batch)
 
     def risk(self, name: str) -> Any:
         """At each ridge; one number for one ridge."""
-        return self.fresh().excess_risks(self.features(name), np.atleast_1d(self.ridges)).reshape(self.ridges.shape)
+        return self.fresh.excess_risks(self.features(name), np.atleast_1d(self.ridges)).reshape(self.ridges.shape)
 
     def neuron_overlap(self) -> float:
         along = self.top[1] @ self.batch.second / np.linalg.norm(self.batch.second)
@@ -90,9 +96,9 @@ OBSERVED: dict[str, Callable[[_Look], Any]] = {
     "excess": lambda look: look.risk("network"),
     "plain_excess": lambda look: look.risk("plain"),
     "conditional_excess": lambda look: look.risk("conditional"),
-    "spectrum": lambda look: look.fresh().spectrum(look.features("network")),
-    "plain_spectrum": lambda look: look.fresh().spectrum(look.features("plain")),
-    "conditional_spectrum": lambda look: look.fresh().spectrum(look.features("conditional")),
+    "spectrum": lambda look: look.fresh.spectrum(look.features("network")),
+    "plain_spectrum": lambda look: look.fresh.spectrum(look.features("plain")),
+    "conditional_spectrum": lambda look: look.fresh.spectrum(look.features("conditional")),
 }
 _AXES = {name: ("eigenvalue",) for name in OBSERVED if name.endswith("spectrum")}
 _AXES |= {name: ("ridge",) for name in OBSERVED if name.endswith("excess")} | {"singular_values": ("place",)}
@@ -103,10 +109,9 @@ def run_point(point: Point, key: int) -> list[Row]:
     """A row for each step: what was observed, and the number of what was drawn."""
     of, number = experiment_of(point), key >> (64 - _EXACT_BITS)
     batch, ridges = of.draw(number), np.asarray(point.get("ridges", np.nan)) / of.width
-    fresh = cache(lambda: FreshSamples.of(of, point.get("readout", of.samples), number))
-    rows = []
-    for step in np.atleast_1d(point.get("steps", 0.0)).tolist():
-        look = _Look(of, batch, fresh, step * point.get("unit", 1.0), ridges)
+    samples, rows = point.get("readout", of.samples), []
+    for place, step in enumerate(np.atleast_1d(point.get("steps", 0.0)).tolist()):
+        look = _Look(of, batch, number, place, step * point.get("unit", 1.0), samples, ridges)
         seen = {name: np.asarray(OBSERVED[name](look)).tolist() for name in point["observe"]}
         rows.append({"step": step, "number": number, **seen})
     return rows

@@ -79,22 +79,22 @@ class FreshSamples:
     Attributes:
         inputs, labels: to fit, (n, d) and (n,).
         test_inputs, test_labels: to test, labels without noise.
-        number: of the samples.
+        seed: of the noise of equivalents.
     """
 
     inputs: Floats
     labels: Floats
     test_inputs: Floats
     test_labels: Floats
-    number: int
+    seed: tuple[int, ...]
 
     @classmethod
-    def of(cls, step: OneStep, count: int, number: int) -> FreshSamples:
-        """Those that have this number."""
-        draw = np.random.default_rng([number, 1])
+    def of(cls, step: OneStep, count: int, number: int, place: int = 0) -> FreshSamples:
+        """Those that have this number; for each of several steps from one start there are others, by its place."""
+        draw = np.random.default_rng([number, 1, place])
         inputs, labels = step.labelled(count, draw)
         test = draw.standard_normal((TEST_SAMPLES, step.dim))
-        return cls(inputs, labels, test, step.clean_labels(test), number)
+        return cls(inputs, labels, test, step.clean_labels(test), (number, 2, place))
 
     def excess_risks(self, features: Map, ridges: Floats) -> Floats:
         """E[(f* - f)^2] of ridge regression at each lambda, in the convention of `Readout`."""
@@ -110,7 +110,7 @@ class FreshSamples:
         return np.linalg.eigvalsh(fit.T @ fit / len(fit))
 
     def _noise(self) -> np.random.Generator:
-        return np.random.default_rng([self.number, 2])
+        return np.random.default_rng(self.seed)
 
 
 def ridge_path(features: Floats, labels: Floats, ridges: Floats) -> Floats:

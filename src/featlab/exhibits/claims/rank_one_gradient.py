@@ -59,12 +59,10 @@ def _bound_holds(view: ex.View, statement: str) -> ex.Check:
     """The exponent of the ratio over (log n)^2 is at most -1/2; a bound of order 1/n is refused by the same test."""
     fit = view.fields("ratio", {"second_layer": "gaussian"})
     low, high = fit["low"], fit["high"]
-    detail = (
-        f"over (log n)^2 the ratio falls with exponent {fit['bound']:.3f}, between {low:.3f} and {high:.3f} at 99%."
-    )
+    words = "over (log n)^2 the ratio falls with exponent {bound:.3f}, between {low:.3f} and {high:.3f} at 99%."
     outcome = ex.Outcome.FAILS if low > CLAIMED else ex.Outcome.CANNOT_TELL
     outcome = ex.Outcome.HOLDS if high <= CLAIMED else outcome
-    return ex.Check(statement, outcome, detail, "the bound (log n)^2 / n", low > -1.0)
+    return ex.Check(statement, outcome, words.format_map(fit), "the bound (log n)^2 / n", low > -1.0)
 
 
 def _exponents(view: ex.View, name: str) -> list[ex.Number]:
