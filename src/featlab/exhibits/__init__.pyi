@@ -1,6 +1,9 @@
+from .checks import above as above
 from .checks import agrees as agrees
+from .checks import close as close
 from .checks import identity as identity
 from .checks import mean_and_error as mean_and_error
+from .checks import ordered as ordered
 from .checks import standard_error as standard_error
 from .declared import Above as Above
 from .declared import Agrees as Agrees

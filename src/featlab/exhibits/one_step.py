@@ -7,7 +7,8 @@ Nothing here measures; what was drawn is drawn again where theory is asked about
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +27,7 @@ from featlab.theory.giant.readout import giant_step_features, neuron_law
 from featlab.theory.giant.ridge import Sizes, ridge_risk
 from featlab.theory.question import Question, Start
 from featlab.theory.ridge import given_weights_risk, linear_part
+from featlab.theory.spectra import FeatureSpectrum, feature_spectrum
 from featlab.theory.spikes import GradientSpike, label_moments, slope_moments
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ SIZES = {"samples": "round(psi1*dim)", "width": "round(psi2*dim)"}
 CRITICAL = {"unit": "round(psi2**0.25/(mean_slope*sqrt((linear**2 + label_square/psi1)*width)), 9)"}
 _DIGITS = 9
 _GIVEN_NODES = 16
+_QUANTILES = np.arange(0.025, 1, 0.05)  # at which distribution functions are compared
 
 Expected = Callable[[OneStep, Floats, FirstGradient, Floats], Floats]
 
@@ -127,3 +130,33 @@ def limit_features(
     start = Start(np.zeros((of.width, of.target.rank)), np.eye(of.width), second, np.zeros(of.width))
     law = neuron_law(network, learner, np.ones(1)) if neurons is None else neurons
     return giant_step_features(question, start, law, gradient)
+
+
+def limit_spectrum(of: OneStep, features: Features, points: Floats) -> FeatureSpectrum:
+    """The law of the eigenvalues of (1/n) sum phi phi^T at these points."""
+    return feature_spectrum(features, of.width, of.dim, points, of.samples)
+
+
+def spectral_miss(
+    of: OneStep,
+    number: int,
+    spectra: Mapping[float, Floats],
+    *,
+    own: bool = True,
+    change: Callable[[Features], Features] | None = None,
+) -> float:
+    """The largest distance of distribution functions, given the gradient and the second layer that have this number.
+
+    Args:
+        spectra: step -> eigenvalues that were measured, ascending.
+        own: with the neurons' own gradients, besides what they have in common.
+        change: what else is different from theory.
+    """
+    batch, found = of.draw(number), []
+    neurons, spike = realised_neurons(batch.second), realised_spike(batch)
+    for step, values in spectra.items():
+        features = limit_features(of, step, spike if own else replace(spike, noise=0.0), neurons)[0]
+        places = (_QUANTILES * values.size).astype(int)
+        law = limit_spectrum(of, features if change is None else change(features), values[places])
+        found.append(float(np.max(np.abs(law.cumulative - (places + 0.5) / values.size))))
+    return max(found)

@@ -16,7 +16,7 @@ A row's `number` is that of the start and the batch: `experiment_of(point).draw(
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -57,6 +57,7 @@ class _Look:
     step: float
     samples: int
     ridges: Floats
+    maps: dict[str, Map] = field(default_factory=dict)
 
     @cached_property
     def weights(self) -> Floats:
@@ -71,7 +72,10 @@ class _Look:
         return FreshSamples.of(self.of, self.samples, self.number, self.place)
 
     def features(self, name: str) -> Map:
-        return feature_map(name, self.of.activation, self.weights, self.batch)
+        """By the name of the map; made once, for risk and spectrum."""
+        if name not in self.maps:
+            self.maps[name] = feature_map(name, self.of.activation, self.weights, self.batch)
+        return self.maps[name]
 
     def risk(self, name: str) -> Any:
         """At each ridge; one number for one ridge."""

@@ -85,13 +85,11 @@ def _share(name: str) -> float:
 
 
 def _keeps_the_bound(view: ex.View, statement: str) -> ex.Check:
-    from featlab.exhibits.checks import above
-
     bound, last = view.theory["giant"]["bound"], view.data["giant"]["psi1"].values[-1]
     seen, untrained = (bound - view.measured(ex.Of("excess", study)) for study in ("giant", "untrained"))
     words = f"random features at n = {last:g}d must exceed it"
     samples = (margins.transpose("run", ...) for margins in (seen, untrained))
-    return above(statement, next(samples), 0.0, control=words, control_samples=next(samples))
+    return ex.above(statement, next(samples), 0.0, control=words, control_samples=next(samples))
 
 
 _SEEN, _GIVEN = ex.Of("excess", "giant"), ex.Of("excess", "giant", theory="given")

@@ -76,20 +76,16 @@ _SMALL, _LARGE = ex.Of("excess", "small"), ex.Of("excess", "giant")
 
 def _improves(view: ex.View, statement: str) -> ex.Check:
     """Risks over those of theory without a step, in the mean over pairs, sample ratios and ridges."""
-    from featlab.exhibits.checks import ordered
-
     over = view.measured(_SMALL) / view.predicted(_SMALL).isel(step=0, drop=True)
     means = over.mean([_PAIR, "psi1", "ridge"])
-    return ordered(statement, {words: means.sel(step=step).values for step, words in reversed(STEPS.items())})
+    return ex.ordered(statement, {words: means.sel(step=step).values for step, words in reversed(STEPS.items())})
 
 
 def _stays_above(view: ex.View, statement: str) -> ex.Check:
-    from featlab.exhibits.checks import above
-
     margins = [view.measured(of) - view.theory[of.study]["floor"] for of in (_SMALL, _LARGE)]
     seen, giant = (margin.transpose("run", ...) for margin in margins)
     words = "a giant step (gamma = 3, n = 16d, p = 2d) must go below"
-    return above(statement, seen, 0.0, control=words, control_samples=giant)
+    return ex.above(statement, seen, 0.0, control=words, control_samples=giant)
 
 
 def _misses(view: ex.View, name: str) -> list[ex.Number]:
