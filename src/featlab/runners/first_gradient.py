@@ -113,7 +113,8 @@ def run_point(point: Point, key: int) -> list[Row]:
     """A row for each step: what was observed, and the number of what was drawn."""
     of, number = experiment_of(point), key >> (64 - _EXACT_BITS)
     batch, ridges = of.draw(number), np.asarray(point.get("ridges", np.nan)) / of.width
-    samples, rows = point.get("readout", of.samples), []
+    samples = point.get("readout", of.samples)
+    rows: list[Row] = []
     for place, step in enumerate(np.atleast_1d(point.get("steps", 0.0)).tolist()):
         look = _Look(of, batch, number, place, step * point.get("unit", 1.0), samples, ridges)
         seen = {name: np.asarray(OBSERVED[name](look)).tolist() for name in point["observe"]}

@@ -107,7 +107,7 @@ class FreshSamples:
     def spectrum(self, features: Map) -> Floats:
         """The eigenvalues of (1/n) sum phi phi^T, ascending."""
         fit = features(self.inputs, self._noise())
-        return np.linalg.eigvalsh(fit.T @ fit / len(fit))
+        return np.asarray(np.linalg.eigvalsh(fit.T @ fit / len(fit)), dtype=np.float64)
 
     def _noise(self) -> np.random.Generator:
         return np.random.default_rng(self.seed)

@@ -174,7 +174,7 @@ EXHIBIT = ex.Exhibit(
             x="samples n / d",
             y="excess risk",
             legend="lower left",
-            ticks={"x": lambda view: view.data["giant"]["psi1"].values},
+            ticks={"x": lambda view: view.data["giant"]["psi1"].values.tolist()},
             xscale="log",
             yscale="log",
         )

@@ -63,7 +63,7 @@ def _limit(point: Mapping[str, Any]) -> float:
 
     dim, size = point["dim"], point["step"] * point.get("unit", 1.0)
     student, batch = TwoLayer(dim, point["activation"], point["second_layer"]), None
-    learner: RandomFeatures | Readout = RandomFeatures(point["readout"], _RIDGE)
+    learner = RandomFeatures(point["readout"], _RIDGE)
     if size:
         learner = Readout(GiantSteps(1, size, loss="correlation"), point["readout"], _RIDGE)
         batch = point["samples"]

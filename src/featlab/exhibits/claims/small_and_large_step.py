@@ -42,10 +42,10 @@ def studies(size: ex.Size) -> Mapping[str, ex.Part]:
     dims, repeats = _SIZES[size]
     fixed = {**_SETTING, "ridges": RIDGES}
     small = {**fixed, **moments_of("tanh", _TEACHER, _NOISE), "steps": STEPS["small"]}
-    large, shared = {**fixed, "steps": STEPS["large"]}, {"repeats": repeats, "observe": ["excess"]}
+    large, axes, seen = {**fixed, "steps": STEPS["large"]}, {"dim": dims}, ["excess"]
     return {
-        "small": ex.Part(ex.Study(small, {"dim": dims}, {**SIZES, **CRITICAL}, key=36, **shared), "one-step"),
-        "large": ex.Part(ex.Study(large, {"dim": dims}, SIZES, key=37, **shared), "one-step"),
+        "small": ex.Part(ex.Study(small, axes, {**SIZES, **CRITICAL}, repeats, 36, seen), "one-step"),
+        "large": ex.Part(ex.Study(large, axes, SIZES, repeats, 37, seen), "one-step"),
     }
 
 

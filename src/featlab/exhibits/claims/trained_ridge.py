@@ -7,6 +7,7 @@ closed form in the strength and the alignment of the spike, and stays above ||P_
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ _PAIRS = {
 }
 _NOISE = 0.01
 # A giant step goes below the floor: the control of the bound.
-_GIANT = {"activation": "tanh", "target": "tanh(h1)", "noise": _NOISE, "steps": 3.0, "ridges": 0.05}
+_GIANT: dict[str, Any] = {"activation": "tanh", "target": "tanh(h1)", "noise": _NOISE, "steps": 3.0, "ridges": 0.05}
 _SIZES = {ex.Size.QUICK: (150, 8), ex.Size.PAPER: (300, 8), ex.Size.LARGE: (1200, 8)}
 
 
@@ -32,7 +33,7 @@ def studies(size: ex.Size) -> Mapping[str, ex.Part]:
     from featlab.exhibits.one_step import CRITICAL, SIZES, moments_of
 
     dim, repeats = _SIZES[size]
-    pairs = [[*pair, *moments_of(*pair, _NOISE).values()] for pair in _PAIRS.values()]
+    pairs = [[*pair, *moments_of(*pair, noise=_NOISE).values()] for pair in _PAIRS.values()]
     fixed = {"noise": _NOISE, "dim": dim, "psi2": 1.0, "steps": [*STEPS], "ridges": RIDGES}
     axes = {_NAMES: pairs, "psi1": RATIOS}
     small = ex.Study(fixed, axes, {**SIZES, **CRITICAL}, repeats, key=34, observe=["excess"])
@@ -82,8 +83,8 @@ def _improves(view: ex.View, statement: str) -> ex.Check:
 
 
 def _stays_above(view: ex.View, statement: str) -> ex.Check:
-    margins = [view.measured(of) - view.theory[of.study]["floor"] for of in (_SMALL, _LARGE)]
-    seen, giant = (margin.transpose("run", ...) for margin in margins)
+    seen, giant = (view.measured(of) - view.theory[view.study(of)]["floor"] for of in (_SMALL, _LARGE))
+    seen, giant = seen.transpose("run", ...), giant.transpose("run", ...)
     words = "a giant step (gamma = 3, n = 16d, p = 2d) must go below"
     return ex.above(statement, seen, 0.0, control=words, control_samples=giant)
 

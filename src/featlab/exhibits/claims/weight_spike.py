@@ -103,7 +103,7 @@ def _distance(values: np.ndarray, psi2: float) -> float:
 def _misses(view: ex.View) -> str:
     where = {"step": lambda step: step >= CLEAR}
     both = [ex.Of("singular_value", "outlier", where, theory=name) for name in (None, "given")]
-    limit, given = (np.abs(view.measured(of) / view.predicted(of) - 1).values for of in both)
+    limit, given = (abs(view.measured(of) / view.predicted(of) - 1).values for of in both)
     return (
         f"Single runs miss the limit by {np.median(limit):.1%} in the median and {np.max(limit):.1%} at most; "
         f"with the strength t that their batch had, by {np.median(given):.1%} and {np.max(given):.1%}. "
