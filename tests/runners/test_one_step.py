@@ -35,8 +35,8 @@ def test_a_point_is_the_learner_of_the_theorem_on_its_target(tmp_path: Path) -> 
 
 
 def test_measured_width_does_what_that_of_theory_does(tmp_path: Path) -> None:
-    """The same draws with the step of `one_step_readout`: risks differ by little; with biases ten times as wide, by
-    much."""
+    """The same draws with the step of `one_step_readout`: most risks differ by little; with biases ten times as
+    wide, by much."""
     fixed = {**FIXED, "dim": 40, "width": 20, "samples": 400, "seeds": 12}
     study, runner = Study({**fixed, "spike": 0.5}, key=6), find_runner("one-step-readout", ".")
     assert run(study, runner, tmp_path / "a.sqlite").complete
@@ -48,8 +48,8 @@ def test_measured_width_does_what_that_of_theory_does(tmp_path: Path) -> None:
     said |= {"design": "dense", "observe": ["risk"], "progress": False}
     theirs = featlab.simulate(law, learner, **said)["risk"].values.ravel()
     wide = featlab.simulate(law, replace(learner, bias_scale=10 * learner.bias_scale), **said)["risk"].values.ravel()
-    assert np.abs(measured / theirs - 1).mean() < 0.1
-    assert np.abs(wide / theirs - 1).mean() > 0.3
+    assert np.median(np.abs(measured / theirs - 1)) < 0.1
+    assert np.median(np.abs(wide / theirs - 1)) > 0.3
 
 
 @pytest.mark.parametrize(("change", "words"), [({"width": None}, "width: got None"), ({"scale": 2.0}, "scale")])

@@ -8,6 +8,7 @@ exp(-(u_i lambda)^2/3). The means give a few outliers, the slopes the bulk.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,14 +23,10 @@ if TYPE_CHECKING:
     from featlab.theory.giant.features import Features
     from featlab.theory.spectra import FeatureSpectrum
 
-TESTED = [1.0, 4.0, 8.0]
-# d, seeds, and the steps that are shown.
+_EARLIER = {1.0: 9.0, 4.0: 9.0, 8.0: 13.4}  # tails of a prototype, at the steps that are tested
 _STEPS = [0.5 * k for k in range(1, 17)]
-_SIZES: dict[ex.Size, tuple[int, int, list[float]]] = {
-    ex.Size.QUICK: (200, 10, [1.0, 2.0, 4.0, 8.0]),
-    ex.Size.PAPER: (500, 10, _STEPS),
-    ex.Size.LARGE: (2000, 10, _STEPS),
-}
+# d, and the steps that are shown.
+_SIZES = {ex.Size.QUICK: (200, [1.0, 2.0, 4.0, 8.0]), ex.Size.PAPER: (500, _STEPS), ex.Size.LARGE: (2000, _STEPS)}
 _POINTS = np.geomspace(0.005, 5.0, 36)
 _ALLOWED = 5  # eigenvalues out of place
 _JUDGED = 3  # seeds whose spectra are compared with their own theory
@@ -37,12 +34,11 @@ _JUDGED = 3  # seeds whose spectra are compared with their own theory
 
 def studies(size: ex.Size) -> Mapping[str, ex.Part]:
     """Gaussian second layers at every step; and equal ones, as a control of the tail."""
-    dim, repeats, steps = _SIZES[size]
-    derived = {"samples": "2*dim", "width": "dim"}
+    (dim, steps), derived = _SIZES[size], {"samples": "2*dim", "width": "dim"}
 
     def part(layer: str, steps: list[float], key: int) -> ex.Part:
         fixed = {"activation": "erf", "target": "sin(h1)", "dim": dim, "steps": steps, "second_layer": layer}
-        return ex.Part(ex.Study(fixed, {}, derived, repeats, key, observe=["spectrum"]), "one-step")
+        return ex.Part(ex.Study(fixed, {}, derived, repeats=10, key=key, observe=["spectrum"]), "one-step")
 
     return {"gaussian": part("gaussian", steps, 40), "equal": part("signs", [8.0], 41)}
 
@@ -74,14 +70,12 @@ def _miss(runs: ex.Dataset, seed: int = 0, factor: float = 1.0, **different: Any
     from featlab.runners.first_gradient import experiment_of
 
     run = runs.isel(repeat=seed)
-    spectra = {step: factor * run["spectrum"].sel(step=step).values for step in TESTED}
+    spectra = {step: factor * run["spectrum"].sel(step=step).values for step in _EARLIER}
     return spectral_miss(experiment_of(ex.parameters_of(run)), int(run["number"][0]), spectra, **different)
 
 
 def _as_printed(features: Features) -> Features:
     """The slope exp(-3 (u lambda)^2) in place of exp(-(u lambda)^2/3), the same at lambda = 0 and in total energy."""
-    from dataclasses import replace
-
     top = 2 / np.sqrt(3 * np.pi)
     printed = top * (features.slopes / top) ** 9
     return replace(features, slopes=printed, residuals=features.residuals + features.slopes**2 - printed**2)
@@ -136,7 +130,7 @@ def _draw_tails(axes: Axes, view: ex.View) -> None:
     from featlab.figures.panels import theory_line
     from featlab.figures.style import SERIES
 
-    for series, step in enumerate(TESTED):
+    for series, step in enumerate(_EARLIER):
         values = np.sort(view.measured(ex.Of("spectrum", "gaussian", {"step": step})).values.ravel())[::-1]
         above = 1 - view.theory["gaussian"]["cumulative"].sel(step=step).values
         kept = above > 1e-4
@@ -190,11 +184,7 @@ EXHIBIT = ex.Exhibit(
     numbers={
         "distance of the distributions": _distances,
         "99% quantile over median, gamma = {step:g}": ex.Value(
-            ex.Of(tail, "gaussian"),
-            "tail",
-            each="step",
-            only=lambda at: at["step"] in TESTED,
-            earlier={1.0: 9.0, 4.0: 9.0, 8.0: 13.4},
+            ex.Of(tail, "gaussian"), "tail", each="step", only=lambda at: at["step"] in _EARLIER, earlier=_EARLIER
         ),
         "99% quantile over median, gamma = 8, all |a_i| equal": ex.Value(ex.Of(tail, "equal"), predicted=False),
     },

@@ -33,7 +33,7 @@ def studies(size: ex.Size) -> Mapping[str, ex.Part]:
     from featlab.exhibits.one_step import CRITICAL, SIZES, moments_of
 
     dim, repeats = _SIZES[size]
-    pairs = [[*pair, *moments_of(*pair, noise=_NOISE).values()] for pair in _PAIRS.values()]
+    pairs = [[*pair, *moments_of(pair[0], pair[1], _NOISE).values()] for pair in _PAIRS.values()]
     fixed = {"noise": _NOISE, "dim": dim, "psi2": 1.0, "steps": [*STEPS], "ridges": RIDGES}
     axes = {_NAMES: pairs, "psi1": RATIOS}
     small = ex.Study(fixed, axes, {**SIZES, **CRITICAL}, repeats, key=34, observe=["excess"])
@@ -60,7 +60,7 @@ def theory(data: ex.Data) -> ex.Data:
     for pair, (student, teacher) in enumerate(_PAIRS.values()):
         part, labels = linear_part(activation(student)), label_moments(target(teacher, noise=_NOISE))
         for place in np.ndindex(risks.shape[1:]):
-            ratio, step, ridge = (grid[at] for grid, at in zip((ratios, [*STEPS], RIDGES), place, strict=True))
+            ratio, step, ridge = ratios[place[0]], [*STEPS][place[1]], RIDGES[place[2]]
             size = {"sample_ratio": ratio, "width_ratio": 1.0, "cosine": gradient_spike(labels, ratio).cosine}
             risks[pair, *place] = gaussian_risk(part, labels, **size, strength=step, ridge=ridge) - _NOISE
     floors = [linear_floor(teacher) for _, teacher in _PAIRS.values()]
