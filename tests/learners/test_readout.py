@@ -16,6 +16,7 @@ GOOD = [
     Readout(OnlineSgd(0.1), samples=1, ridge=0.5),
     Readout(ReusedBatch(2, 0.1), data="same", ridge=1e-3),
     Readout(GiantSteps(), samples=100, biases="gaussian", bias_scale=2.0, test_samples=1000),
+    Readout(GiantSteps(), samples=100, biases="gaussian", bias_scale="fields"),
     Readout(GiantSteps(), samples=100, biases=0.5),
     RandomFeatures(100, 0.1),
 ]
@@ -60,6 +61,7 @@ def test_the_grid_of_leave_one_out_is_half_decades():
         (lambda: Readout(GiantSteps(), samples=10, biases="normal"), "biases"),
         (lambda: Readout(GiantSteps(), samples=10, biases=float("inf")), "biases"),
         (lambda: Readout(GiantSteps(), samples=10, bias_scale=-1.0), "bias_scale"),
+        (lambda: Readout(GiantSteps(), samples=10, bias_scale="wide"), "bias_scale"),
         (lambda: Readout(GiantSteps(), samples=10, test_samples=1), "test_samples"),
         (lambda: RandomFeatures(-3), "samples"),
     ],

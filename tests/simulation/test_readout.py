@@ -329,3 +329,15 @@ def test_bad_calls_are_refused_by_name(learner, words, name):
     with pytest.raises(InvalidParameter) as caught:
         simulate("h1", learner, dim=30, **words)
     assert caught.value.name == name
+
+
+def test_biases_as_wide_as_the_fields_follow_the_norm_of_the_neurons():
+    """On isotropic inputs a field is as wide as its row of W is long: 3 here, and biases of scale 1 are others."""
+    student = TwoLayer(6, "relu", norm=3.0)
+    found = {}
+    for scale in ("fields", 3.0, 1.0):
+        learner = Readout(None, 40, 0.1, biases="gaussian", bias_scale=scale, test_samples=TESTED)
+        words = {"student": student, "seeds": 3, "key": 4, "observe": "risk", "progress": False}
+        found[scale] = simulate(TARGET, learner, dim=20, **words)["risk"].values
+    assert found["fields"] == pytest.approx(found[3.0], rel=1e-4)
+    assert found["fields"] != pytest.approx(found[1.0], rel=1e-2)

@@ -8,6 +8,7 @@ from scipy.special import erf
 
 from featlab.errors import InvalidParameter
 from featlab.gaussian.activations import activation
+from featlab.gaussian.activations_integrals import field_moments
 from featlab.learners import RandomFeatures, TwoLayer
 from featlab.targets import target
 from featlab.theory.giant.bounds import aligned_error
@@ -16,7 +17,6 @@ from featlab.theory.giant.features import (
     FirstStep,
     Neurons,
     row_profile,
-    smoothed,
     spike_rule,
     trained_features,
     untrained_features,
@@ -40,10 +40,10 @@ def test_smoothing_has_its_closed_forms():
     """E erf(u + r z) = erf(u/s), E[erf z] = 2 r exp(-u^2/s^2)/(sqrt(pi) s), s^2 = 1 + 2 r^2; those of relu."""
     shifts, scales = np.array([-3.0, 0.0, 0.4, 30.0]), np.array([1.0, 0.3, 4.0, 2.0])
     size = np.sqrt(1 + 2 * scales**2)
-    mean, slope, _, _ = smoothed(ERF.value, ERF.kinks, shifts, scales)
+    mean, slope, _, _ = field_moments(ERF.value, ERF.kinks, shifts, scales)
     assert mean == pytest.approx(erf(shifts / size), abs=1e-10)
     assert slope == pytest.approx(2 * scales * np.exp(-((shifts / size) ** 2)) / (np.sqrt(np.pi) * size), abs=1e-10)
-    mean, slope, bend, square = smoothed(RELU.value, RELU.kinks, shifts, scales)
+    mean, slope, bend, square = field_moments(RELU.value, RELU.kinks, shifts, scales)
     ratio = shifts / scales
     density, below = np.exp(-0.5 * ratio**2) / np.sqrt(2 * np.pi), 0.5 * (1 + erf(ratio / np.sqrt(2)))
     assert mean == pytest.approx(shifts * below + scales * density, abs=1e-9)

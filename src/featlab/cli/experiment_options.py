@@ -39,7 +39,7 @@ _OF_READOUT = {
     "readout": ("N", "Fit the second layer to N samples, or 'same', by ridge regression."),
     "ridge": ("X|leave-one-out", "Its ridge lambda."),
     "readout_biases": ("X|gaussian|uniform", "New biases for the fit."),
-    "readout_bias_scale": ("X", "Factor of these."),
+    "readout_bias_scale": ("X|fields", "Factor of these, or as wide as the fields."),
 }
 SpikeOption = Annotated[str | None, typer.Option("--spike", metavar="G2", help=_INPUTS["spike"][1])]
 AlignmentOption = Annotated[str | None, typer.Option("--alignment", metavar="G1[,..]", help=_INPUTS["alignment"][1])]

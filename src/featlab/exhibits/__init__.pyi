@@ -1,7 +1,10 @@
+from .checks import above as above
 from .checks import agrees as agrees
+from .checks import close as close
 from .checks import exponent_and_error as exponent_and_error
 from .checks import identity as identity
 from .checks import mean_and_error as mean_and_error
+from .checks import ordered as ordered
 from .checks import standard_error as standard_error
 from .declared import Above as Above
 from .declared import Agrees as Agrees
@@ -27,6 +30,7 @@ from .find import all_exhibits as all_exhibits
 from .find import find_exhibit as find_exhibit
 from .predicting import at_point as at_point
 from .predicting import parameters_at as parameters_at
+from .predicting import parameters_of as parameters_of
 from .predicting import predict_at as predict_at
 from .predicting import predict_over as predict_over
 from .protocol import Exhibit as Exhibit
@@ -52,6 +56,7 @@ from .reading import View as View
 from .report import Report as Report
 from .running import judge_exhibit as judge_exhibit
 from .running import run_exhibit as run_exhibit
+from .values import AnyNumber as AnyNumber
 from .values import Value as Value
 from .verdict import Check as Check
 from .verdict import Finding as Finding

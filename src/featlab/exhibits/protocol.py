@@ -62,7 +62,7 @@ class Part:
 
     Attributes:
         study: its points.
-        kind: what a point is: "simulate", "predict", "one-step-readout", or "module:name" of a runner.
+        kind: what a point is: "simulate", "predict", "one-step", "one-step-readout", or "module:name" of a runner.
         words: what it is called in statements, labels and names of numbers, where {words} stands.
         facts: what else may be said of it there, by name, such as an exponent that is claimed; no part of its points.
         names: parameter -> what its values are called, such as {"width": {1: "one neuron"}}, for {width_words}.

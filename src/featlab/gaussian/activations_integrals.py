@@ -6,14 +6,14 @@ does not converge has a kink that was not told and is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats, hermite_normalised_all
-from featlab.gaussian.quadrature import legendre
+from featlab.gaussian.quadrature import cut_edges, gaussian_panels, legendre
 
 MAX_ORDER = 100
 # The oscillations of h_k end at 2 sqrt(k); at 24, h_100 has died out under the density to 1e-15 of its norm.
@@ -26,6 +26,8 @@ _HALVINGS = 7
 # Far above rounding (1e-15), far below what an untold kink leaves behind at the finest width (1e-8 for a corner).
 _AGREEMENT = 1e-11
 _BLOCK = 2_000_000
+# For moments of a field.
+_FIELD_EDGES = np.linspace(-9.0, 9.0, 19)
 
 Function = Callable[[Floats], Floats]
 
@@ -160,3 +162,17 @@ def _smoothed(function: Function, kinks: tuple[float, ...], rho: float, tau: flo
     w = 0.5 * (edges[:, 1:] + edges[:, :-1])[:, :, None] + half * t
     density = half * weights * np.exp(-0.5 * w * w) / np.sqrt(2 * np.pi)
     return np.sum(function(rho * u[:, None, None] + tau * w) * density, axis=(1, 2))
+
+
+def field_moments(function: Function, kinks: Sequence[float], shifts: Floats, scales: Floats) -> Floats:
+    """E[s], E[s z], E[s (z^2 - 1)] and E[s^2] of a function s at shift + scale z, z ~ N(0, 1): (4, *shape).
+
+    Each line is cut at the kinks of s and where its argument is zero.
+    """
+    shifts, scales = np.broadcast_arrays(np.asarray(shifts, dtype=np.float64), np.asarray(scales, dtype=np.float64))
+    places = np.array(sorted({0.0, *kinks}))
+    edges = cut_edges(_FIELD_EDGES, (places - shifts[..., None]) / scales[..., None])
+    z, weights = gaussian_panels(edges, _NODES)
+    values = function(shifts[..., None] + scales[..., None] * z)
+    moments = [values, values * z, values * (z * z - 1), values**2]
+    return np.array([np.sum(weights * moment, axis=-1) for moment in moments])

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, ClassVar
 
 from featlab.errors import InvalidParameter
 from featlab.learners.checks import positive_integer
-from featlab.learners.fields import BIASES, COUNT, LEAVE_ONE_OUT, POSITIVE, RIDGE, TEST, choice, option, or_none
+from featlab.learners.fields import (
+    BIASES,
+    COUNT,
+    LEAVE_ONE_OUT,
+    POSITIVE,
+    RIDGE,
+    TEST,
+    choice,
+    option,
+    or_none,
+    or_word,
+)
 from featlab.learners.protocol import GAUSSIAN, Learner, LearnerDescription, Student, check_contract
 from featlab.learners.students import TwoLayer
 
@@ -18,6 +29,7 @@ if TYPE_CHECKING:
     from featlab.targets import Target
 
 DATA = ("fresh", "same")
+AS_FIELDS = "fields"
 
 # The ridges that leave-one-out chooses among, in units of the mean squared norm of a sample's features.
 LEAVE_ONE_OUT_GRID = tuple(10.0 ** (k / 2) for k in range(-18, 5))
@@ -41,7 +53,8 @@ class Readout(LearnerDescription):
         data: "fresh", samples that the first layer has not seen; "same", the batch that it has just seen, for a
             `first` that keeps it: a `ReusedBatch` (with steps_per_batch=1 these are giant steps) or a flow.
         biases, bias_scale: None, the biases of the first layer's training; else new ones for the readout, as in
-            `TwoLayer` (neurons that learned the same direction become different features).
+            `TwoLayer` (neurons that learned the same direction become different features). With bias_scale="fields"
+            they are as wide as the fields <w_i, x> are at that time, by their root mean square over neurons and inputs.
         test_samples: the number of fresh samples that the risk is measured on.
     """
 
@@ -54,7 +67,9 @@ class Readout(LearnerDescription):
     ridge: float | str = field(default=LEAVE_ONE_OUT, metadata=option(RIDGE, "lambda of the ridge regression"))
     data: str = field(default="fresh", metadata=option(choice(*DATA), "which samples it is fitted to"))
     biases: float | str | None = field(default=None, metadata=option(or_none(BIASES), "new biases for the fit"))
-    bias_scale: float = field(default=1.0, metadata=option(POSITIVE, "factor of these"))
+    bias_scale: float | str = field(
+        default=1.0, metadata=option(or_word(POSITIVE, AS_FIELDS), "factor of these, or as wide as the fields")
+    )
     test_samples: int = field(default=2**14, metadata=TEST)
 
     def check_together(self) -> None:

@@ -1,7 +1,7 @@
 """What the points of a study can be: the science that `featlab.study` does not know, bound to it.
 
-A kind is "simulate", "predict", "one-step-readout", or `module:name` of any function `run_point(point, key) -> rows` or
-`Runner`.
+A kind is "simulate", "predict", "one-step", "one-step-readout", or `module:name` of any function
+`run_point(point, key) -> rows` or `Runner`.
 
 Internal: modules and names may change; what is public of them is in `featlab`.
 """

@@ -13,6 +13,7 @@ from featlab.study.runner import Runner, runner_from_module
 KINDS = {
     "simulate": ("featlab.runners.simulation", "SIMULATE"),
     "predict": ("featlab.runners.prediction", "PREDICT"),
+    "one-step": ("featlab.runners.first_gradient", "ONE_STEP"),
     "one-step-readout": ("featlab.runners.one_step", "ONE_STEP"),
 }
 

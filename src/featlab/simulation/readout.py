@@ -21,7 +21,7 @@ import numpy as np
 from jax import Array, lax
 
 from featlab.learners.first_step import PreprocessedStep
-from featlab.learners.readout import Readout
+from featlab.learners.readout import AS_FIELDS, Readout
 from featlab.learners.students import TwoLayer
 from featlab.simulation import flows
 from featlab.simulation.algorithms import algorithm, check_runnable, demand
@@ -99,9 +99,7 @@ def fit(problem: Problem, state: Any, key: Array) -> dict[str, Array]:
     """A readout trained on the network of `state`, and what it is worth. Call it where float64 is enabled."""
     learner, network = problem.learner, state.network
     if learner.biases is not None:
-        student = replace(problem.student, biases=learner.biases, bias_scale=learner.bias_scale, paired=False)
-        biases = draw_biases(named(key, "readout biases"), replace(problem, student=student))
-        network = replace(network, biases=biases)
+        network = replace(network, biases=_new_biases(problem, network, named(key, "readout biases")))
     if learner.data == "same":
         samples = kept_samples(problem, state)
     else:
@@ -190,6 +188,19 @@ def readout_bytes(
     side = min(count, width)
     doubles = 6 * side**2 + 4 * visited * width + 3 * side * chunk_size(width, side)
     return singles * np.dtype(dtype).itemsize + 8 * doubles
+
+
+def _new_biases(problem: Problem, network: Network, key: Array) -> Array:
+    """Biases for the readout alone; those of a random law as wide as the fields, if asked for."""
+    learner, design = problem.learner, problem.design
+    measured = learner.bias_scale == AS_FIELDS and isinstance(learner.biases, str)
+    scale = 1.0 if learner.bias_scale == AS_FIELDS else learner.bias_scale
+    student = replace(problem.student, biases=learner.biases, bias_scale=scale, paired=False)
+    biases = draw_biases(key, replace(problem, student=student))
+    if not measured:
+        return biases
+    root = _root(design.known, seen_weights(design, network.weights))
+    return (jnp.sqrt(jnp.mean(jnp.sum(root**2, axis=1))) * biases).astype(biases.dtype)
 
 
 def _root(known: int, weights: Array) -> Array:

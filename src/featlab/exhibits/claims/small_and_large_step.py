@@ -8,168 +8,170 @@ it falls below.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from featlab.comparison import FiniteSize
-from featlab.exhibits.checks import above, close, mean_and_error, ordered, standard_error
-from featlab.exhibits.documents import STRUCTURED_DATA
-from featlab.exhibits.one_step import Setting, limit_excess
-from featlab.exhibits.protocol import Data, Exhibit, Part, Size
-from featlab.exhibits.verdict import Finding, Number
-from featlab.figures.panels import mark, measured_points, panels, theory_line
-from featlab.figures.style import add_legend
-from featlab.study import Study
-from featlab.theory.ridge import gaussian_risk, linear_part
-from featlab.theory.spikes import label_moments
+from featlab import exhibits as ex
 
-_SETTING: dict[str, Any] = {"student": "tanh", "teacher": "tanh(h1)", "noise": 0.01, "psi1": 8.0, "psi2": 2.0}
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_TEACHER, _NOISE = "tanh(h1)", 0.01
+_SETTING: dict[str, Any] = {"activation": "tanh", "target": _TEACHER, "noise": _NOISE, "psi1": 8.0, "psi2": 2.0}
 RIDGES = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0]
 STEPS = {"small": [0.0, 1.0, 2.0], "large": [1.0, 3.0]}
-_UNITS = {"small": "critical", "large": "gamma"}
-_NAMES = ["random features", "one critical step", "two critical steps", "large step, eta = 3 sqrt(p)"]
+# What is shown: its name, its study, its step.
+_CURVES = {
+    "random features": ("small", 0.0),
+    "one critical step": ("small", 1.0),
+    "two critical steps": ("small", 2.0),
+    "large step, eta = 3 sqrt(p)": ("large", 3.0),
+}
 _SIZES = {
-    Size.QUICK: ([60, 160], 8),
-    Size.PAPER: ([100, 200, 400, 800], 10),
-    Size.LARGE: ([200, 400, 800, 1600], 10),
+    ex.Size.QUICK: ([60, 160], 8),
+    ex.Size.PAPER: ([100, 200, 400, 800], 10),
+    ex.Size.LARGE: ([200, 400, 800, 1600], 10),
 }
 
 
-def studies(size: Size) -> Mapping[str, Part]:
+def studies(size: ex.Size) -> Mapping[str, ex.Part]:
     """Small steps in units of the critical one, large ones in units of sqrt(p), as d grows."""
+    from featlab.exhibits.one_step import CRITICAL, SIZES, moments_of
+
     dims, repeats = _SIZES[size]
-    fixed = {**_SETTING, "ridges": RIDGES, "given": "nothing"}
+    fixed = {**_SETTING, "ridges": RIDGES}
+    small = {**fixed, **moments_of("tanh", _TEACHER, _NOISE), "steps": STEPS["small"]}
+    large, axes, seen = {**fixed, "steps": STEPS["large"]}, {"dim": dims}, ["excess"]
     return {
-        name: Part(
-            Study({**fixed, "steps": STEPS[name], "unit": _UNITS[name]}, axes={"dim": dims}, repeats=repeats, key=key),
-            "featlab.exhibits.one_step:RIDGE",
-        )
-        for key, name in enumerate(STEPS, start=36)
+        "small": ex.Part(ex.Study(small, axes, {**SIZES, **CRITICAL}, repeats, 36, seen), "one-step"),
+        "large": ex.Part(ex.Study(large, axes, SIZES, repeats, 37, seen), "one-step"),
     }
 
 
-def prediction(data: Data) -> dict[str, np.ndarray]:
-    """The limit (dim, step, ridge): the Gaussian equivalent for small steps, the conditional one for large ones."""
-    dims = data["small"]["dim"].values
+def theory(data: ex.Data) -> ex.Data:
+    """The Gaussian equivalent for small steps, at every d the same; for large ones the conditional one; the floor."""
+    import xarray as xr
+
+    from featlab.exhibits.one_step import limit_excess, linear_floor
+    from featlab.runners.first_gradient import experiment_of
+
+    dims, large = data["large"]["dim"].values.tolist(), []
     small = [[_gaussian(step, ridge) for ridge in RIDGES] for step in STEPS["small"]]
-    large = [[limit_excess(_at(dim), size, np.array(RIDGES) / _width(dim)) for size in STEPS["large"]] for dim in dims]
-    return {"small": np.array([small] * len(dims)), "large": np.array(large)}
-
-
-def _at(dim: int) -> Setting:
-    return Setting.of({**_SETTING, "dim": dim})
-
-
-def _width(dim: int) -> int:
-    return _at(dim).sizes.width
+    for dim in dims:
+        at = ex.parameters_at(data["large"], dim=dim)
+        of, ridges = experiment_of(at), np.array(RIDGES) / at["width"]
+        large.append([limit_excess(of, step, ridges) for step in STEPS["large"]])
+    axes, floor = ("dim", "step", "ridge"), linear_floor(_TEACHER)
+    return {
+        name: xr.Dataset({"excess": (axes, risks), "floor": floor}, {"dim": dims, "step": STEPS[name]})
+        for name, risks in (("small", [small] * len(dims)), ("large", large))
+    }
 
 
 def _gaussian(step: float, ridge: float) -> float:
     """The excess risk of the Gaussian equivalent at t = step psi2^(1/4)."""
-    psi1, psi2, setting = _SETTING["psi1"], _SETTING["psi2"], _at(10**4)
-    part, labels, cosine = linear_part(setting.student), label_moments(setting.target), setting.spike.cosine
+    from featlab.gaussian.activations import activation
+    from featlab.targets import target
+    from featlab.theory.ridge import gaussian_risk, linear_part
+    from featlab.theory.spikes import gradient_spike, label_moments
+
+    psi1, psi2 = _SETTING["psi1"], _SETTING["psi2"]
+    part, labels = linear_part(activation("tanh")), label_moments(target(_TEACHER, noise=_NOISE))
     sizes = {"sample_ratio": psi1, "width_ratio": psi2, "strength": step * psi2**0.25}
-    return gaussian_risk(part, labels, ridge=ridge, cosine=cosine, **sizes) - setting.target.noise
+    return gaussian_risk(part, labels, ridge=ridge, cosine=gradient_spike(labels, psi1).cosine, **sizes) - _NOISE
 
 
-def _best(data: Data, predicted: dict[str, np.ndarray], name: str, step: int) -> tuple[np.ndarray, np.ndarray]:
-    """At the ridge that theory calls best: measured (repeat, dim) and predicted (dim,)."""
-    places = np.argmin(predicted[name][:, step], axis=-1)
-    values = data[name]["excess"].transpose("repeat", "dim", "step", "ridge").values[:, :, step]
-    rows = np.arange(len(places))
-    return values[:, rows, places], predicted[name][rows, step, places]
+def _best(view: ex.View, study: str, step: float) -> tuple[ex.Array, ex.Array]:
+    """At the ridge that theory calls best: measured (run, dim) and predicted (dim,)."""
+    of = ex.Of("excess", study, {"step": step})
+    limit = view.predicted(of)
+    places = limit.argmin("ridge")
+    return view.measured(of).isel(ridge=places), limit.isel(ridge=places)
 
 
-def _curves(data: Data, predicted: dict[str, np.ndarray]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Those of `_NAMES`."""
-    return [_best(data, predicted, "small", step) for step in range(3)] + [_best(data, predicted, "large", 1)]
+def _last(view: ex.View) -> dict[str, tuple[np.ndarray, float]]:
+    """At the largest d, for each curve: measured (run,) and predicted."""
+    best = {name: _best(view, *place) for name, place in _CURVES.items()}
+    return {name: (seen.isel(dim=-1).values, float(limit[-1])) for name, (seen, limit) in best.items()}
 
 
-def verdict(data: Data, predicted: dict[str, np.ndarray]) -> Finding:
-    """The floor from both sides, the order, and the limits at the largest d."""
-    floor, curves, dim = _at(100).floor, _curves(data, predicted), int(data["small"]["dim"].max())
-    last = np.stack([seen[:, -1] for seen, _ in curves], axis=1)
-    limits = np.array([limit[-1] for _, limit in curves])
-    every = data["small"]["excess"].transpose("repeat", ...).values
-    checks = [
-        above(
-            "after a small step no ridge and no d gives a risk below ||P_{>1} f*||^2",
-            every,
-            floor,
-            control="the large step",
-            control_samples=last[:, 3:],
-        ),
-        above(
-            "after a large step the risk is below ||P_{>1} f*||^2",
-            floor - curves[3][0],
-            0.0,
-            control="two critical steps",
-            control_samples=floor - last[:, 2:3],
-        ),
-        ordered(
-            "the larger the step, the smaller the risk",
-            {name: last[:, place] for place, name in reversed([*enumerate(_NAMES)])},
-        ),
-        close("at the largest d the risk over its limit is 1", last / limits, 1.0, allowance=FiniteSize(), dim=dim),
+def _floor(view: ex.View) -> float:
+    return float(view.theory["small"]["floor"])
+
+
+def _stays_above(view: ex.View, statement: str) -> ex.Check:
+    every, floor = view.measured(ex.Of("excess", "small")), _floor(view)
+    large = _best(view, "large", 3.0)[0].isel(dim=[-1])
+    return ex.above(statement, every, floor, control="the large step", control_samples=large)
+
+
+def _goes_below(view: ex.View, statement: str) -> ex.Check:
+    large, small = (_floor(view) - _best(view, *place)[0] for place in (("large", 3.0), ("small", 2.0)))
+    return ex.above(statement, large, 0.0, control="two critical steps", control_samples=small.isel(dim=[-1]))
+
+
+def _decreases(view: ex.View, statement: str) -> ex.Check:
+    return ex.ordered(statement, {name: seen for name, (seen, _) in reversed(_last(view).items())})
+
+
+def _follows(view: ex.View, statement: str) -> ex.Check:
+    from featlab.comparison import FiniteSize
+
+    over = np.stack([seen / limit for seen, limit in _last(view).values()], axis=1)
+    return ex.close(statement, over, 1.0, allowance=FiniteSize(), dim=int(view.data["small"]["dim"][-1]))
+
+
+def _over_floor(view: ex.View, name: str) -> list[ex.Number]:
+    floor, dim = _floor(view), int(view.data["small"]["dim"][-1])
+    return [
+        ex.Number(f"{name}, {words}, d = {dim}", limit / floor, *ex.mean_and_error(seen / floor))
+        for words, (seen, limit) in _last(view).items()
     ]
-    numbers = [
-        Number(f"excess risk over the floor, {name}, d = {dim}", limit / floor, *mean_and_error(values / floor))
-        for name, limit, values in zip(_NAMES, limits.tolist(), last.T, strict=True)
-    ]
-    return Finding(checks, numbers)
 
 
-def figure(data: Data, predicted: dict[str, np.ndarray]) -> Figure:
-    """Risk against d for each step; against the step at the largest d."""
-    x = ["dimension d (n = 8d, p = 2d)", "step size eta"]
-    made, (left, right) = panels(["The floor, from above and below", "One theory for all steps"], x=x, y="excess risk")
-    dims, floor = data["small"]["dim"].values, _at(100).floor
-    for series, ((seen, limit), name) in enumerate(zip(_curves(data, predicted), _NAMES, strict=True)):
-        theory_line(left, dims, limit, series=series)
-        measured_points(left, dims, seen.mean(0), standard_error(seen), series=series, label=name)
-    left.set(xscale="log")
-    left.set_xticks(dims, [str(dim) for dim in dims])
-    _against_step(right, data, predicted, int(dims[-1]))
-    for axes in (left, right):
-        mark(axes, floor, "floor of linear methods", along="y")
-        axes.set(yscale="log", ylim=(0.008, 0.16))
-        axes.set_yticks([0.01, 0.02, 0.05, 0.1], ["0.01", "0.02", "0.05", "0.1"])
-        axes.minorticks_off()
-    add_legend(left, ncols=2, loc="upper left")
-    add_legend(right)
-    return made
+def _against_dim(axes: Axes, view: ex.View) -> None:
+    from featlab.figures.panels import measured_points, theory_line
+
+    for series, (name, place) in enumerate(_CURVES.items()):
+        seen, limit = _best(view, *place)
+        theory_line(axes, limit["dim"], limit, series=series)
+        measured_points(axes, limit["dim"], seen.mean("run"), ex.standard_error(seen), series=series, label=name)
 
 
-def _against_step(axes: Axes, data: Data, predicted: dict[str, np.ndarray], dim: int) -> None:
-    setting = _at(dim)
-    root = setting.sizes.width**0.5
-    ridges = np.array(RIDGES) / setting.sizes.width
+def _against_step(axes: Axes, view: ex.View) -> None:
+    from featlab.exhibits.one_step import limit_excess
+    from featlab.figures.panels import mark, measured_points, theory_line
+    from featlab.runners.first_gradient import experiment_of
+
+    at = view.fields("small", {"dim": ex.LAST})
+    root = at["width"] ** 0.5
     line = np.geomspace(0.8, 4 * root, 14)
-    risks = [np.min(limit_excess(setting, eta / root, ridges)) for eta in line]
-    theory_line(axes, line, risks, label=f"theory at d = {dim}")
-    units = {"small": setting.critical_size * root, "large": root}
+    risks = [np.min(limit_excess(experiment_of(at), eta / root, np.array(RIDGES) / at["width"])) for eta in line]
+    theory_line(axes, line, risks, label=f"theory at d = {at['dim']}")
+    units = {"small": at["unit"] * root, "large": root}
     for series, (name, steps) in enumerate(STEPS.items()):
-        for place, step in enumerate(steps):
-            if step > 0:
-                seen = _best(data, predicted, name, place)[0][:, -1:]
-                label = f"simulation, {name} steps" if place == len(steps) - 1 else None
-                place_on_axis = [step * units[name]]
-                measured_points(axes, place_on_axis, seen.mean(0), standard_error(seen), series=series, label=label)
+        taken = [step for step in steps if step > 0]
+        seen = np.stack([_best(view, name, step)[0].isel(dim=-1) for step in taken], axis=1)
+        places, label = units[name] * np.array(taken), f"simulation, {name} steps"
+        measured_points(axes, places, seen.mean(0), ex.standard_error(seen), series=series, label=label)
     mark(axes, units["small"], "critical")
     mark(axes, root, "sqrt(p)")
-    axes.set(xscale="log")
-    axes.set_xticks([1, 3, 10, 30], ["1", "3", "10", "30"])
 
 
-EXHIBIT = Exhibit(
+def _panel(layer: ex.Layer, x: str, ticks: Any, legend: str) -> ex.Panel:
+    floor = ex.Mark(_floor, "floor of linear methods", "y")
+    shown = {"x": ticks, "y": [0.01, 0.02, 0.05, 0.1]}
+    scales: dict[str, Any] = {"xscale": "log", "yscale": "log", "ylim": (0.008, 0.16)}
+    return ex.Panel(layer, floor, x=x, y="excess risk", legend=legend, ticks=shown, **scales)
+
+
+EXHIBIT = ex.Exhibit(
     id="small-and-large-step",
     title="Only a large step goes beyond linear",
     claim="After a step of order one the trained kernel improves on random features but remains linear; after a "
     "step of order sqrt(N) ridge regression on the trained features learns a nonlinear target.",
-    document=STRUCTURED_DATA,
+    document=ex.STRUCTURED_DATA,
     papers=("ba2022", "cui2024"),
     protocol="tanh student and tanh teacher, noise variance .01, n = 8d, p = 2d, ridge regression on fresh samples, "
     "p lambda on a grid from .01 to 10; risks are shown at the ridge that is best in theory. A step eta, in the "
@@ -178,7 +180,21 @@ EXHIBIT = Exhibit(
     caption="Lines are the limits (for small steps the Gaussian equivalent, for large ones the equivalent given the "
     "coordinate along the spike), points means over seeds with two standard errors.",
     studies=studies,
-    prediction=prediction,
-    verdict=verdict,
-    figure=figure,
+    theory=theory,
+    checks={
+        "after a small step no ridge and no d gives a risk below ||P_{>1} f*||^2": _stays_above,
+        "after a large step the risk is below ||P_{>1} f*||^2": _goes_below,
+        "the larger the step, the smaller the risk": _decreases,
+        "at the largest d the risk over its limit is 1": _follows,
+    },
+    numbers={"excess risk over the floor": _over_floor},
+    figure={
+        "The floor, from above and below": _panel(
+            _against_dim,
+            "dimension d (n = 8d, p = 2d)",
+            lambda view: {dim: str(dim) for dim in view.data["small"]["dim"].values},
+            "upper left",
+        ),
+        "One theory for all steps": _panel(_against_step, "step size eta", [1, 3, 10, 30], "best"),
+    },
 )

@@ -7,133 +7,129 @@ closed form in the strength and the alignment of the spike, and stays above ||P_
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
-from featlab.comparison import FiniteSize
-from featlab.exhibits.checks import above, close, mean_and_error, ordered, standard_error
-from featlab.exhibits.documents import FIRST_STEP
-from featlab.exhibits.one_step import Setting
-from featlab.exhibits.predicting import parameters_at
-from featlab.exhibits.protocol import Data, Exhibit, Part, Size
-from featlab.exhibits.verdict import Finding, Number
-from featlab.figures.panels import mark, measured_points, panels, theory_line
-from featlab.figures.style import add_legend
-from featlab.study import Study
-from featlab.theory.ridge import gaussian_risk, linear_part
-from featlab.theory.spikes import label_moments
+from featlab import exhibits as ex
 
-STEPS = [0.0, 1.0, 2.0]
+STEPS = {0.0: "no step", 1.0: "one critical step", 2.0: "two critical steps"}
 RIDGES = [0.03, 0.3, 3.0]
 RATIOS = [0.5, 1.0, 2.0, 4.0]
-_PAIR = ("student", "teacher")
-_PAIRS = [["tanh", "relu(h1) - 0.3989422804014327"], ["erf", "tanh(h1)"]]
-_NAMES = ["no step", "one critical step", "two critical steps"]
-_FIXED = {"noise": 0.01, "psi2": 1.0, "steps": STEPS, "unit": "critical", "ridges": RIDGES, "given": "gaussian"}
+_NAMES = ("activation", "target", "mean_slope", "linear", "label_square")
+_PAIR = "_".join(_NAMES)
+_PAIRS = {
+    "tanh student, relu": ["tanh", "relu(h1) - 0.3989422804014327"],
+    "erf student, tanh": ["erf", "tanh(h1)"],
+}
+_NOISE = 0.01
 # A giant step goes below the floor: the control of the bound.
-_GIANT = {"student": "tanh", "teacher": "tanh(h1)", "noise": 0.01, "psi1": 16.0, "psi2": 2.0, "given": "nothing"}
-_GIANT |= {"steps": [3.0], "unit": "gamma", "ridges": [0.05]}
-_SIZES = {Size.QUICK: (150, 5), Size.PAPER: (300, 8), Size.LARGE: (1200, 8)}
-_KIND = "featlab.exhibits.one_step:RIDGE"
+_GIANT: dict[str, Any] = {"activation": "tanh", "target": "tanh(h1)", "noise": _NOISE, "steps": 3.0, "ridges": 0.05}
+_SIZES = {ex.Size.QUICK: (150, 8), ex.Size.PAPER: (300, 8), ex.Size.LARGE: (1200, 8)}
 
 
-def studies(size: Size) -> Mapping[str, Part]:
+def studies(size: ex.Size) -> Mapping[str, ex.Part]:
     """72 configurations, and a giant step as a control."""
+    from featlab.exhibits.one_step import CRITICAL, SIZES, moments_of
+
     dim, repeats = _SIZES[size]
-    small = Study({**_FIXED, "dim": dim}, axes={_PAIR: _PAIRS, "psi1": RATIOS}, repeats=repeats, key=34)
-    giant = Study({**_GIANT, "dim": min(dim, 160)}, repeats=repeats, key=35)
-    return {"small": Part(small, _KIND), "giant": Part(giant, _KIND)}
+    pairs = [[*pair, *moments_of(pair[0], pair[1], _NOISE).values()] for pair in _PAIRS.values()]
+    fixed = {"noise": _NOISE, "dim": dim, "psi2": 1.0, "steps": [*STEPS], "ridges": RIDGES}
+    axes = {_NAMES: pairs, "psi1": RATIOS}
+    small = ex.Study(fixed, axes, {**SIZES, **CRITICAL}, repeats, key=34, observe=["excess"])
+    control = {**_GIANT, "dim": min(dim, 160), "psi1": 16.0, "psi2": 2.0}
+    giant = ex.Study(control, {}, SIZES, repeats, key=35, observe=["excess"])
+    return {
+        "small": ex.Part(small, "one-step", names={"step": STEPS}),
+        "giant": ex.Part(giant, "one-step"),
+    }
 
 
-def prediction(data: Data) -> dict[str, np.ndarray]:
-    """The closed form, and the floor, on (pair, psi1, step, ridge)."""
-    risks = np.array([[_closed(pair, ratio, STEPS, RIDGES) for ratio in RATIOS] for pair in _PAIRS])
-    floors = np.array([_setting(pair, 1.0).floor for pair in _PAIRS])
-    return {"excess": risks, "floor": floors[:, None, None, None]}
+def theory(data: ex.Data) -> ex.Data:
+    """The closed form on a finer grid of n/d, t = step psi2^(1/4) with psi2 = 1; the floors; the weights given."""
+    import xarray as xr
+
+    from featlab.exhibits.one_step import gaussian_risks, given_weights, linear_floor
+    from featlab.gaussian.activations import activation
+    from featlab.targets import target
+    from featlab.theory.ridge import gaussian_risk, linear_part
+    from featlab.theory.spikes import gradient_spike, label_moments
+
+    ratios = np.union1d(RATIOS, np.geomspace(0.45, 4.4, 40))
+    risks = np.empty((len(_PAIRS), len(ratios), len(STEPS), len(RIDGES)))
+    for pair, (student, teacher) in enumerate(_PAIRS.values()):
+        part, labels = linear_part(activation(student)), label_moments(target(teacher, noise=_NOISE))
+        for place in np.ndindex(risks.shape[1:]):
+            ratio, step, ridge = float(ratios[place[0]]), [*STEPS][place[1]], RIDGES[place[2]]
+            size = {"sample_ratio": ratio, "width_ratio": 1.0, "cosine": gradient_spike(labels, ratio).cosine}
+            risks[pair, *place] = gaussian_risk(part, labels, **size, strength=step, ridge=ridge) - _NOISE
+    floors = [linear_floor(teacher) for _, teacher in _PAIRS.values()]
+    closed = {"excess": ((_PAIR, "psi1", "step", "ridge"), risks), "floor": (_PAIR, floors)}
+    return {
+        "small": xr.Dataset(closed, {"psi1": ratios, "step": [*STEPS]}),
+        "given": given_weights(data["small"], gaussian_risks),
+        "giant": xr.Dataset({"floor": linear_floor(_GIANT["target"])}),
+    }
 
 
-def _setting(pair: list[str], ratio: float) -> Setting:
-    point = {**_FIXED, **dict(zip(_PAIR, pair, strict=True))}
-    return Setting.of({**point, "psi1": ratio, "dim": 10**4})
+_SMALL, _LARGE = ex.Of("excess", "small"), ex.Of("excess", "giant")
 
 
-def _closed(pair: list[str], ratio: float, steps: list[float], ridges: list[float]) -> list[list[float]]:
-    """gaussian_risk on (step, ridge), without the noise; t = step psi2^(1/4), here psi2 = 1."""
-    setting = _setting(pair, ratio)
-    part, labels, cosine = linear_part(setting.student), label_moments(setting.target), setting.spike.cosine
-    size = {"sample_ratio": ratio, "width_ratio": 1.0, "cosine": cosine}
-    return [
-        [gaussian_risk(part, labels, ridge=r, strength=step, **size) - setting.target.noise for r in ridges]
-        for step in steps
+def _improves(view: ex.View, statement: str) -> ex.Check:
+    """Risks over those of theory without a step, in the mean over pairs, sample ratios and ridges."""
+    over = view.measured(_SMALL) / view.predicted(_SMALL).isel(step=0, drop=True)
+    means = over.mean([_PAIR, "psi1", "ridge"])
+    return ex.ordered(statement, {words: means.sel(step=step).values for step, words in reversed(STEPS.items())})
+
+
+def _stays_above(view: ex.View, statement: str) -> ex.Check:
+    seen, giant = (view.measured(of) - view.theory[view.study(of)]["floor"] for of in (_SMALL, _LARGE))
+    seen, giant = seen.transpose("run", ...), giant.transpose("run", ...)
+    words = "a giant step (gamma = 3, n = 16d, p = 2d) must go below"
+    return ex.above(statement, seen, 0.0, control=words, control_samples=giant)
+
+
+def _misses(view: ex.View, name: str) -> list[ex.Number]:
+    """How far means over seeds are off, in the median and at most; of the closed form, and with the weights given."""
+    seen, found = view.measured(_SMALL).mean("run"), []
+    given = view.predicted(ex.Of("excess", "small", theory="given")).mean("run")
+    cases = [
+        ("of the closed form", view.predicted(_SMALL), 0.012, 0.065),
+        ("with the weights given", given, 0.011, 0.048),
     ]
+    for words, expected, median, largest in cases:
+        misses = abs(seen / expected - 1)
+        found.append(ex.Number(f"median {name} {words}", 0.0, float(misses.median()), None, median))
+        found.append(ex.Number(f"largest {name} {words}", 0.0, float(misses.max()), None, largest))
+    return found
 
 
-def verdict(data: Data, predicted: dict[str, np.ndarray]) -> Finding:
-    """The closed form in every configuration; the floor; the improvement."""
-    dim, seen, given = parameters_at(data["small"])["dim"], _seen(data, "excess"), _seen(data, "given")
-    giant = data["giant"]["excess"].values.reshape(-1, 1)
-    over = seen / predicted["excess"]
-    mean_risk = (seen / predicted["excess"][:, :, :1]).mean(axis=(1, 2, 4))
-    checks = [
-        close("the risk over its closed form is 1, in 72 configurations", over, 1.0, allowance=FiniteSize(), dim=dim),
-        ordered(
-            "a small step improves on random features, and a larger one more (risk over that without a step)",
-            {name: mean_risk[:, place] for place, name in reversed([*enumerate(_NAMES)])},
-        ),
-        above(
-            "after a small step no risk is below ||P_{>1} f*||^2",
-            seen - predicted["floor"],
-            0.0,
-            control="a giant step (gamma = 3, n = 16d, p = 2d) must go below",
-            control_samples=giant - _floor_of_giant(),
-        ),
-    ]
-    misses = [np.abs(seen.mean(0) / theory - 1) for theory in (predicted["excess"], given.mean(0))]
-    numbers = [
-        Number("median miss of the closed form", 0.0, float(np.median(misses[0])), None, 0.012),
-        Number("largest miss of the closed form", 0.0, float(np.max(misses[0])), None, 0.065),
-        Number("median miss with the weights given", 0.0, float(np.median(misses[1])), None, 0.011),
-        Number("largest miss with the weights given", 0.0, float(np.max(misses[1])), None, 0.048),
-        Number("excess after the giant step over its floor", None, *mean_and_error(giant[:, 0] / _floor_of_giant())),
-    ]
-    return Finding(checks, numbers)
+def _giant_over_floor(view: ex.View, name: str) -> ex.Number:
+    over = view.measured(_LARGE) / view.theory["giant"]["floor"]
+    return ex.Number(name, None, *ex.mean_and_error(over.values.ravel()))
 
 
-def _floor_of_giant() -> float:
-    return Setting.of({**_GIANT, "dim": 10**4}).floor
+def _panel(place: int) -> ex.Panel:
+    where = {_PAIR: place, "ridge": RIDGES.index(0.3)}
+    floor = ex.Mark(lambda view: view.theory["small"]["floor"].values[place], "floor of all linear methods", "y")
+    return ex.Panel(
+        ex.Overlay(ex.Of("excess", "small", where), "psi1", points="{step_words}", each="step"),
+        floor,
+        x="samples n / d",
+        y="excess risk",
+        legend=None if place else "best",
+        ticks={"x": RATIOS},
+        xscale="log",
+        ylim=(0, None),
+    )
 
 
-def _seen(data: Data, name: str) -> np.ndarray:
-    """(repeat, pair, psi1, step, ridge)."""
-    return data["small"][name].transpose("repeat", "_".join(_PAIR), "psi1", "step", "ridge").values
-
-
-def figure(data: Data, predicted: dict[str, np.ndarray]) -> Figure:
-    """Risk at the middle ridge against n/d, for each step and pair."""
-    made, drawn = panels(["tanh student, relu", "erf student, tanh"], x="samples n / d", y="excess risk")
-    seen, line = _seen(data, "excess"), np.geomspace(0.45, 4.4, 40)
-    middle = RIDGES.index(0.3)
-    for axes, pair, place in zip(drawn, _PAIRS, (0, 1), strict=True):
-        smooth = np.array([_closed(pair, ratio, STEPS, [RIDGES[middle]]) for ratio in line])[..., 0]
-        for series, words in enumerate(_NAMES):
-            theory_line(axes, line, smooth[:, series], series=series)
-            values = seen[:, place, :, series, middle]
-            measured_points(axes, RATIOS, values.mean(0), standard_error(values), series=series, label=words)
-        mark(axes, float(predicted["floor"][place, 0, 0, 0]), "floor of all linear methods", along="y")
-        axes.set(xscale="log", ylim=(0, None))
-        axes.set_xticks(RATIOS, [f"{ratio:g}" for ratio in RATIOS])
-        axes.minorticks_off()
-    add_legend(drawn[0])
-    return made
-
-
-EXHIBIT = Exhibit(
+EXHIBIT = ex.Exhibit(
     id="trained-ridge",
     title="Ridge after a small step stays linear",
     claim="After a step of order one, ridge regression on the trained features improves on random features, has a "
     "closed-form risk, and never beats ||P_{>1} f*||^2, the floor of linear methods.",
-    document=FIRST_STEP,
+    document=ex.FIRST_STEP,
     papers=("ba2022",),
     protocol="Two pairs of student and teacher, p = d, n/d in {1/2, 1, 2, 4}, steps of 0, 1 and 2 critical steps, "
     "p lambda in {.03, .3, 3}, noise variance .01; ridge regression on n samples that the first layer has not seen. "
@@ -141,7 +137,14 @@ EXHIBIT = Exhibit(
     caption="Excess risk at p lambda = .3. Lines are the closed form, points the mean over seeds with two standard "
     "errors.",
     studies=studies,
-    prediction=prediction,
-    verdict=verdict,
-    figure=figure,
+    theory=theory,
+    checks={
+        "the risk over its closed form is 1, in 72 configurations": ex.Close(
+            _SMALL, relative=True, allowance=(1.0, 0.5)
+        ),
+        "a small step improves on random features, and a larger one more (risk over that without a step)": _improves,
+        "after a small step no risk is below ||P_{>1} f*||^2": _stays_above,
+    },
+    numbers={"miss": _misses, "excess after the giant step over its floor": _giant_over_floor},
+    figure={title: _panel(place) for place, title in enumerate(_PAIRS)},
 )

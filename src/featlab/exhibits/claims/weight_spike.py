@@ -8,198 +8,120 @@ direction in it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from scipy.integrate import cumulative_trapezoid
 
-from featlab.comparison import FiniteSize
-from featlab.exhibits.checks import close, contrast, identity, mean_and_error, standard_error
-from featlab.exhibits.documents import STRUCTURED_DATA
-from featlab.exhibits.one_step import Setting, top_singular
-from featlab.exhibits.predicting import parameters_at
-from featlab.exhibits.protocol import Data, Exhibit, Part, Size
-from featlab.exhibits.verdict import Check, Finding, Number
-from featlab.figures.panels import mark, measured_histogram, measured_points, panels, theory_line
-from featlab.figures.style import SERIES, add_legend
-from featlab.study import Runner, Study
-from featlab.theory.spikes import bulk_density, spike_strength, spiked_weights
+from featlab import exhibits as ex
 
-TIMES = [0.5, 0.8, 1.25, 1.6, 2.5, 4.0]
-CLEAR, SHOWN = 3, 2.5  # the first of them that is well above the transition; the one whose spectrum is shown
-_CASE = ("student", "teacher", "psi1", "psi2")
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+STEPS = [0.5, 0.8, 1.25, 1.6, 2.5, 4.0]
+CLEAR, SHOWN = 1.6, 2.5  # the first of them that is well above the transition; the one whose spectrum is shown
+_NAMES = ("case", "activation", "target", "psi1", "psi2", "mean_slope", "linear", "label_square")
+_CASE = "_".join(_NAMES)
 _CASES: list[list[Any]] = [
-    ["tanh", "relu(h1)", 2.0, 1.0],
-    ["tanh", "relu(h1)", 4.0, 1.0],
-    ["erf", "tanh(h1)", 2.0, 0.5],
+    ["tanh on relu, n = 2d, p = d", "tanh", "relu(h1)", 2.0, 1.0],
+    ["tanh on relu, n = 4d, p = d", "tanh", "relu(h1)", 4.0, 1.0],
+    ["erf on tanh, n = 2d, p = d/2", "erf", "tanh(h1)", 2.0, 0.5],
+    ["tanh on centred relu, n = 4d, p = 2d", "tanh", "relu(h1) - 0.3989422804014327", 4.0, 2.0],
 ]
-_CASES += [["tanh", "relu(h1) - 0.3989422804014327", 4.0, 2.0]]
-_NAMES = ["tanh on relu, n = 2d, p = d", "tanh on relu, n = 4d, p = d", "erf on tanh, n = 2d, p = d/2"]
-_NAMES += ["tanh on centred relu, n = 4d, p = 2d"]
-_SIZES = {Size.QUICK: (400, 8, 300), Size.PAPER: (2000, 10, 1000), Size.LARGE: (6000, 10, 2000)}
-_NOISE = 0.0
-_SEEN = {
-    "value": "well above the critical step the largest singular value is sqrt((1 + t^2)(psi2 + t^2))/t",
-    "alignment": "its vector's squared overlap with the target is the predicted one",
-    "neurons": "and so is the squared overlap of its other vector with the second layer",
-}
-_EARLIER = {(0, 2.5): (2.845, 0.425), (1, 1.6): (2.233, 0.419), (1, 4.0): (4.288, 0.627)}
+_SIZES = {ex.Size.QUICK: (400, 8, 300), ex.Size.PAPER: (2000, 10, 1000), ex.Size.LARGE: (6000, 10, 2000)}
+_SEEN = ["singular_value", "input_overlap", "neuron_overlap"]
+_PLACES = [(_CASES[0][0], 2.5), (_CASES[1][0], 1.6), (_CASES[1][0], 4.0)]  # of the numbers that are told
+_EARLIER_VALUE = dict(zip(_PLACES, (2.845, 2.233, 4.288), strict=True))
+_EARLIER_OVERLAP = dict(zip(_PLACES, (0.425, 0.419, 0.627), strict=True))
 
 
-def run_point(point: Mapping[str, Any], key: int) -> list[dict[str, Any]]:
-    """One start and one batch, followed to every step: the largest singular value and its vectors."""
-    setting, rows = Setting.of(point), []
-    batch = setting.draw(np.random.default_rng(key))
-    norm = float(np.linalg.norm(batch.second))
-    for times in point["times"]:
-        size = times * setting.critical_size
-        value, in_neurons, in_inputs = top_singular(batch.start + size * batch.gradient)
-        row = {"times": times, "value": value, "alignment": float(in_inputs[0] ** 2)}
-        row["neurons"] = float(in_neurons @ batch.second / norm) ** 2
-        rows.append(row | {"strength": spike_strength(size, norm, setting.slope, batch.spike)})
-    return rows
+def studies(size: ex.Size) -> Mapping[str, ex.Part]:
+    """The largest singular value over seeds, and whole spectra of one seed; steps in critical steps of the limit."""
+    from featlab.exhibits.one_step import CRITICAL, SIZES, moments_of
 
-
-def run_spectrum(point: Mapping[str, Any], key: int) -> list[dict[str, Any]]:
-    """All singular values at every step."""
-    setting = Setting.of(point)
-    batch = setting.draw(np.random.default_rng(key))
-    steps = setting.critical_size * np.array(point["times"])
-    spectra = (np.linalg.svd(batch.start + step * batch.gradient, compute_uv=False) for step in steps)
-    return [{"times": times, "singular": s.tolist()} for times, s in zip(point["times"], spectra, strict=True)]
-
-
-OUTLIER = Runner(run_point, index=("times",))
-SPECTRUM = Runner(run_spectrum, index=("times",), axes={"singular": ("place",)})
-
-
-def studies(size: Size) -> Mapping[str, Part]:
-    """The largest singular value over seeds, and whole spectra of one seed."""
     dim, repeats, spectrum_dim = _SIZES[size]
-    fixed = {"times": TIMES, "dim": dim, "noise": _NOISE}
-    whole = {**fixed, **dict(zip(_CASE, _CASES[0], strict=True)), "dim": spectrum_dim}
-    whole["times"] = np.round(np.linspace(0, 4, 17), 3).tolist()
-    outlier = Study(fixed, axes={_CASE: _CASES}, repeats=repeats, key=31)
-    return {
-        "outlier": Part(outlier, f"{__name__}:OUTLIER"),
-        "spectrum": Part(Study(whole, key=32), f"{__name__}:SPECTRUM"),
+    cases = [[*case, *moments_of(case[1], case[2]).values()] for case in _CASES]
+    derived, seen = {**SIZES, **CRITICAL}, [*_SEEN, "common_norm", "second_norm"]
+    whole = {**dict(zip(_NAMES, cases[0], strict=True)), "dim": spectrum_dim, "steps": np.linspace(0, 4, 17).tolist()}
+    outlier = ex.Study({"dim": dim, "steps": STEPS}, {_NAMES: cases}, derived, repeats, key=31, observe=seen)
+    spectrum = ex.Study(whole, {}, derived, key=32, observe=["singular_values"])
+    return {"outlier": ex.Part(outlier, "one-step"), "spectrum": ex.Part(spectrum, "one-step")}
+
+
+def theory(data: ex.Data) -> ex.Data:
+    """The limit of every case, t = steps psi2^(1/4); and s1 with the strength that each batch had."""
+    import xarray as xr
+
+    from featlab.targets import target
+    from featlab.theory.spikes import gradient_spike, label_moments, spiked_weights
+
+    runs = data["outlier"]
+    steps = np.union1d(STEPS, np.linspace(0.4, 4.1, 150))
+    limit = np.array([[spiked_weights(t * psi2**0.25, psi2) for t in steps] for psi2 in runs["psi2"].values])
+    pairs = zip(runs["target"].values.tolist(), runs["psi1"].values, strict=True)
+    shares = np.array([gradient_spike(label_moments(target(text)), ratio).cosine ** 2 for text, ratio in pairs])
+    tables = {
+        "singular_value": np.vectorize(lambda one: one.singular_value)(limit),
+        "input_overlap": shares[:, None] * np.vectorize(lambda one: one.input_overlap)(limit),
+        "neuron_overlap": np.vectorize(lambda one: one.neuron_overlap)(limit),
     }
+    limits = xr.Dataset({name: ((_CASE, "step"), table) for name, table in tables.items()}, {"step": steps})
+    strength = runs["step"] * runs["unit"] * runs["second_norm"] * abs(runs["mean_slope"]) * runs["common_norm"]
+    value = np.vectorize(lambda t, psi2: spiked_weights(t, psi2).singular_value)
+    given = xr.apply_ufunc(value, strength, runs["psi2"]).to_dataset(name="singular_value")
+    return {"outlier": limits, "given": given}
 
 
-def prediction(data: Data) -> dict[str, np.ndarray]:
-    """The limit at each (case, times); "given" is s1 with the strength that each batch had, (repeat, case, times)."""
-    strengths = data["outlier"]["strength"].transpose("repeat", ..., "times").values
-    given = [
-        [[_value(t, case[3]) for t in times] for times, case in zip(run, _CASES, strict=True)] for run in strengths
-    ]
-    return {**limit(TIMES), "given": np.array(given)}
+def stands_out(data: ex.Dataset) -> ex.Array:
+    """Whether the largest singular value is beyond the bulk by more than 2 d^(-2/3)."""
+    return data["singular_value"] > 1 + np.sqrt(data["psi2"]) + 2 * data["dim"] ** (-2 / 3)
 
 
-def limit(times: Any) -> dict[str, np.ndarray]:
-    """s1, the alignment with the target and the overlap with a, (case, times): t = times psi2^(1/4)."""
-    found: dict[str, list[Any]] = {name: [] for name in _SEEN}
-    for case in _CASES:
-        setting = Setting.of({**dict(zip(_CASE, case, strict=True)), "noise": _NOISE, "dim": 10**4})
-        psi2, share = case[3], setting.spike.cosine**2
-        weights = [spiked_weights(t * psi2**0.25, psi2) for t in times]
-        found["value"].append([one.singular_value for one in weights])
-        found["alignment"].append([share * one.input_overlap for one in weights])
-        found["neurons"].append([one.neuron_overlap for one in weights])
-    return {name: np.array(values) for name, values in found.items()}
+def _spectrum(view: ex.View, step: float) -> np.ndarray:
+    return view.data["spectrum"]["singular_values"].sel(step=step).values.ravel()
 
 
-def _value(strength: float, psi2: float) -> float:
-    return spiked_weights(strength, psi2).singular_value
-
-
-def verdict(data: Data, predicted: dict[str, np.ndarray]) -> Finding:
-    """Singular value, both overlaps, the transition, and the bulk."""
-    dim, seen = parameters_at(data["outlier"])["dim"], _seen(data)
-    stands_out = seen["value"] > predicted["value"][:, :1] + 2 * dim ** (-2 / 3)
-    checks = [
-        close(words, seen[name][..., CLEAR:], predicted[name][:, CLEAR:], allowance=FiniteSize(), dim=dim)
-        for name, words in _SEEN.items()
-    ]
-    checks += [
-        contrast(
-            "at 1.6 critical steps a singular value stands out of the bulk, by more than 2 d^(-2/3)",
-            stands_out[..., CLEAR],
-            stands_out[..., 0],
-            name="1.6 critical steps",
-            control_name="half a critical step",
-        ),
-        _bulk_is_unchanged(data),
-    ]
-    numbers = []
-    for (case, times), earlier in _EARLIER.items():
-        place = TIMES.index(times)
-        for name, old in zip(("value", "alignment"), earlier, strict=True):
-            words = f"{'s1' if name == 'value' else 'overlap^2'} at {times:g} critical steps ({_NAMES[case]})"
-            found = mean_and_error(seen[name][:, case, place])
-            numbers.append(Number(words, float(predicted[name][case, place]), *found, old))
-    misses = [np.abs(seen["value"] / theory - 1)[..., CLEAR:] for theory in (predicted["value"], predicted["given"])]
-    remark = (
-        f"Single runs miss the limit by {np.median(misses[0]):.1%} in the median and {np.max(misses[0]):.1%} at most; "
-        f"with the strength t that their batch had, by {np.median(misses[1]):.1%} and {np.max(misses[1]):.1%}. "
-        "E[y^2] in the strength is the raw second moment: the spike of labels that are not centred "
-        "is stronger and less aligned."
-    )
-    return Finding(checks, numbers, [remark])
-
-
-def _seen(data: Data) -> dict[str, np.ndarray]:
-    """(repeat, case, times)."""
-    return {name: data["outlier"][name].transpose("repeat", ..., "times").values for name in _SEEN}
-
-
-def _bulk_is_unchanged(data: Data) -> Check:
+def _bulk_is_unchanged(view: ex.View, statement: str) -> ex.Check:
     """All singular values but the largest against Marchenko and Pastur's law, up to 1/sqrt(d)."""
-    values = np.sort(_spectrum(data, SHOWN))[:-1]
+    values = np.sort(_spectrum(view, SHOWN))[:-1]
     own, other = (_distance(values, psi2) for psi2 in (1.0, 1.2))
-    statement = f"at {SHOWN} critical steps the rest of the spectrum is the bulk of the start"
-    allowed = values.size**-0.5
-    return identity(statement, own, allowed, control="the bulk of 20% more neurons", control_difference=other)
+    words = "the bulk of 20% more neurons"
+    return ex.identity(statement, own, values.size**-0.5, control=words, control_difference=other)
 
 
 def _distance(values: np.ndarray, psi2: float) -> float:
     """The largest distance between the distribution functions."""
+    from scipy.integrate import cumulative_trapezoid
+
+    from featlab.theory.spikes import bulk_density
+
     s = np.linspace(1e-4, 1 + np.sqrt(psi2), 4001)
     share = cumulative_trapezoid(bulk_density(s, psi2), s, initial=0.0)
     return float(np.max(np.abs(np.interp(values, s, share) - (np.arange(values.size) + 0.5) / values.size)))
 
 
-def _spectrum(data: Data, times: float) -> np.ndarray:
-    return data["spectrum"]["singular"].sel(times=times).values.ravel()
-
-
-def figure(data: Data, predicted: dict[str, np.ndarray]) -> Figure:
-    """A spectrum; the largest singular value and its alignment against the step."""
-    steps = "step over the critical step"
-    titles = ["One value leaves the bulk", "The largest singular value", "It aligns with the target"]
-    made, (first, *others) = panels(
-        titles, x=["singular value of W", steps, steps], y=["density", "largest singular value", "squared overlap"]
+def _misses(view: ex.View) -> str:
+    where = {"step": lambda step: step >= CLEAR}
+    both = [ex.Of("singular_value", "outlier", where, theory=name) for name in (None, "given")]
+    limit, given = (abs(view.measured(of) / view.predicted(of) - 1).values for of in both)
+    return (
+        f"Single runs miss the limit by {np.median(limit):.1%} in the median and {np.max(limit):.1%} at most; "
+        f"with the strength t that their batch had, by {np.median(given):.1%} and {np.max(given):.1%}. "
+        "E[y^2] in the strength is the raw second moment: the spike of labels that are not centred "
+        "is stronger and less aligned."
     )
-    draw_spectrum(first, _spectrum(data, SHOWN), SHOWN)
-    line, seen = np.linspace(0.4, 4.1, 150), _seen(data)
-    smooth = limit(line)
-    for axes, name in zip(others, ("value", "alignment"), strict=True):
-        for case, words in enumerate(_NAMES):
-            theory_line(axes, line, smooth[name][case], series=case)
-            values = seen[name][:, case]
-            measured_points(axes, TIMES, values.mean(0), standard_error(values), series=case, label=words)
-        mark(axes, 1.0, "transition")
-    add_legend(others[1], loc="lower right")
-    return made
 
 
-def draw_spectrum(axes: Axes, values: np.ndarray, times: float) -> None:
+def draw_spectrum(axes: Axes, view: ex.View, step: float = SHOWN) -> None:
     """Histogram, bulk law, and where the outlier must be."""
-    s = np.linspace(1e-3, 2.0, 400)
+    from featlab.figures.panels import measured_histogram
+    from featlab.figures.style import SERIES, add_legend
+    from featlab.theory.spikes import bulk_density, spiked_weights
+
+    values, s = _spectrum(view, step), np.linspace(1e-3, 2.0, 400)
     measured_histogram(axes, values, np.arange(0, 4.6, 0.1), label="simulation")
     axes.plot(s, bulk_density(s, 1.0), color=SERIES[1], linewidth=1.8, label="Marchenko-Pastur bulk")
-    place = spiked_weights(times, 1.0)
+    place = spiked_weights(step, 1.0)
     if place.outlier:
         axes.plot(place.singular_value, 0.03, "x", color=SERIES[1], markersize=8, label="predicted outlier")
     axes.plot(np.max(values), 0.0, "^", color=SERIES[0], markersize=6, label="largest value", clip_on=False)
@@ -207,20 +129,38 @@ def draw_spectrum(axes: Axes, values: np.ndarray, times: float) -> None:
     add_legend(axes, loc="upper right")
 
 
-def animation(data: Data, predicted: dict[str, np.ndarray]) -> Iterator[Figure]:
+def animation(view: ex.View) -> Iterator[Figure]:
     """The step grows; the spike leaves the bulk."""
-    for times in data["spectrum"]["times"].values:
-        made, (axes,) = panels([f"step = {times:.2f} critical steps"], x="singular value of W", y="density")
-        draw_spectrum(axes, _spectrum(data, times), times)
+    from featlab.figures.panels import panels
+
+    for step in view.data["spectrum"]["step"].values:
+        made, (axes,) = panels([f"step = {step:.2f} critical steps"], x="singular value of W", y="density")
+        draw_spectrum(axes, view, step)
         yield made
 
 
-EXHIBIT = Exhibit(
+def _follows(name: str) -> ex.Close:
+    where = {"step": lambda step: step >= CLEAR}
+    return ex.Close(ex.Of(name, "outlier", where), allowance=(1.0, 0.5))
+
+
+def _told(name: str, earlier: Mapping[Any, float]) -> ex.Value:
+    of, only = ex.Of(name, "outlier"), lambda at: (at["case"], at["step"]) in earlier
+    return ex.Value(of, each=(_CASE, "step"), only=only, earlier=earlier, by=("case", "step"))
+
+
+def _against_step(name: str) -> ex.Overlay:
+    return ex.Overlay(ex.Of(name, "outlier"), "step", points="{case}", each=_CASE)
+
+
+_X, _MARK = "step over the critical step", ex.Mark(1.0, "transition")
+
+EXHIBIT = ex.Exhibit(
     id="weight-spike",
     title="A spike leaves the bulk of the weights",
     claim="After one gradient step the bulk of the first layer's singular values is unchanged; above a critical step "
     "one value leaves it, and its vector aligns with the target.",
-    document=STRUCTURED_DATA,
+    document=ex.STRUCTURED_DATA,
     papers=("ba2022",),
     protocol="Students and teachers in four combinations, no label noise, Gaussian second layer, n and p in "
     "proportion to d; steps from .5 to 4 critical steps of the limit, gamma_c = psi2^(1/4)/(sqrt(p) mu1 theta). Judged "
@@ -229,8 +169,30 @@ EXHIBIT = Exhibit(
     caption="Left: singular values after 2.5 critical steps. Lines are the limit, points means over seeds with two "
     "standard errors; the dotted line is the transition.",
     studies=studies,
-    prediction=prediction,
-    verdict=verdict,
-    figure=figure,
+    theory=theory,
+    checks={
+        "well above the critical step the largest singular value is sqrt((1 + t^2)(psi2 + t^2))/t": _follows(_SEEN[0]),
+        "its vector's squared overlap with the target is the predicted one": _follows(_SEEN[1]),
+        "and so is the squared overlap of its other vector with the second layer": _follows(_SEEN[2]),
+        "at 1.6 critical steps a singular value stands out of the bulk, by more than 2 d^(-2/3)": ex.Contrast(
+            ex.Of(stands_out, "outlier", {"step": CLEAR}, "1.6 critical steps"),
+            ex.Of(stands_out, "outlier", {"step": STEPS[0]}, "half a critical step"),
+        ),
+        "at 2.5 critical steps the rest of the spectrum is the bulk of the start": _bulk_is_unchanged,
+    },
+    numbers={
+        "s1 at {step:g} critical steps ({case})": _told("singular_value", _EARLIER_VALUE),
+        "overlap^2 at {step:g} critical steps ({case})": _told("input_overlap", _EARLIER_OVERLAP),
+    },
+    remarks=[_misses],
+    figure={
+        "One value leaves the bulk": ex.Panel(draw_spectrum, x="singular value of W", y="density", legend=None),
+        "The largest singular value": ex.Panel(
+            _against_step("singular_value"), _MARK, x=_X, y="largest singular value", legend=None
+        ),
+        "It aligns with the target": ex.Panel(
+            _against_step("input_overlap"), _MARK, x=_X, y="squared overlap", legend="lower right"
+        ),
+    },
     animation=animation,
 )

@@ -23,11 +23,10 @@ from typing import NamedTuple
 import numpy as np
 
 from featlab.gaussian.activations import Activation
-from featlab.gaussian.activations_integrals import line_rule
+from featlab.gaussian.activations_integrals import field_moments, line_rule
 from featlab.gaussian.hermite import Floats, hermite_normalised_all
 from featlab.gaussian.quadrature import static_breaks
 from featlab.targets import Target
-from featlab.theory.giant.features import smoothed
 from featlab.theory.online.labels import Labels, label_points, singular_breaks
 from featlab.theory.question import NoPrediction
 
@@ -130,8 +129,8 @@ class Averages:
         h, weighted = labels.directions[:, 0], labels.weights * labels.mean
         shifts, scales = covariance * h + self.bias, np.full(h.shape, spread)
         places = self._places(spread)
-        mean = smoothed(self.activation.value, places, shifts, scales)[0]
-        slope, tilt = smoothed(self.activation.derivative, places, shifts, scales)[:2]
+        mean = field_moments(self.activation.value, places, shifts, scales)[0]
+        slope, tilt = field_moments(self.activation.derivative, places, shifts, scales)[:2]
         tilted = float(weighted @ tilt / spread)
         return Value(float(weighted @ mean), tilted / 2, float(weighted @ (slope * h)) - covariance * tilted)
 

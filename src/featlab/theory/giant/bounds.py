@@ -15,8 +15,8 @@ from scipy.optimize import minimize_scalar
 
 from featlab.errors import InvalidParameter
 from featlab.gaussian.activations import Activation
+from featlab.gaussian.activations_integrals import field_moments
 from featlab.targets import Target
-from featlab.theory.giant.features import smoothed
 from featlab.theory.spikes import label_grid
 
 _SCAN = np.linspace(-6.0, 6.0, 49)
@@ -38,7 +38,7 @@ def aligned_error(target: Target, activation: Activation) -> AlignedError:
     inputs, ones = grid.directions[:, 0], np.ones(len(grid.weights))
 
     def error(stretch: float) -> float:
-        response = smoothed(activation.value, activation.kinks, stretch * inputs, ones)[0]
+        response = field_moments(activation.value, activation.kinks, stretch * inputs, ones)[0]
         return float(grid.weights @ (grid.labels - response) ** 2)
 
     scanned = [error(float(stretch)) for stretch in _SCAN]

@@ -26,23 +26,19 @@ spike.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from featlab.gaussian.activations import Activation
+from featlab.gaussian.activations_integrals import field_moments
 from featlab.gaussian.hermite import Floats
-from featlab.gaussian.quadrature import cut_edges, gauss_pieces, gaussian_panels
+from featlab.gaussian.quadrature import gauss_pieces
 from featlab.targets import Target
 from featlab.theory.spikes import GradientSpike, label_grid, slope_moments
 
-Function = Callable[[Floats], Floats]
-
 NODES = 48
 _LEVELS = 3
-_PIECE_NODES = 16
-_EDGES = np.linspace(-9.0, 9.0, 19)
 
 
 @dataclass(frozen=True)
@@ -111,20 +107,6 @@ class Features:
         return float(self.neuron_weights @ squares @ self.node_weights)
 
 
-def smoothed(function: Function, kinks: Sequence[float], shifts: Floats, scales: Floats) -> Floats:
-    """E[s], E[s z], E[s (z^2 - 1)] and E[s^2] of a function s at shift + scale z, z ~ N(0, 1): (4, *shape).
-
-    Each line is cut at the kinks of s and where its argument is zero.
-    """
-    shifts, scales = np.broadcast_arrays(np.asarray(shifts, dtype=np.float64), np.asarray(scales, dtype=np.float64))
-    places = np.array(sorted({0.0, *kinks}))
-    edges = cut_edges(_EDGES, (places - shifts[..., None]) / scales[..., None])
-    z, weights = gaussian_panels(edges, _PIECE_NODES)
-    values = function(shifts[..., None] + scales[..., None] * z)
-    moments = [values, values * z, values * (z * z - 1), values**2]
-    return np.array([np.sum(weights * moment, axis=-1) for moment in moments])
-
-
 def untrained_features(activation: Activation, neurons: Neurons, norm: float, *, varying_norm: bool) -> Features:
     """The features of the start: no spike, so that one node (kappa = 0) is exact.
 
@@ -171,7 +153,7 @@ def _features(
     scales = np.sqrt(norm**2 + added)
     spikes = moved * moments.slope * first.gradient.strength
     shifts = spikes[:, None] * rule[0] + neurons.biases[:, None]
-    mean, slope, bend, square = smoothed(activation.value, activation.kinks, shifts, scales[:, None])
+    mean, slope, bend, square = field_moments(activation.value, activation.kinks, shifts, scales[:, None])
     along, across = rule[0] * slope / scales[:, None], bend / (2 * scales[:, None] ** 2)
     # Independent standard normal modes: what each adds to sqrt(d) u_i and to sqrt(d) r_i^2.
     # 1. <w_i, v> at the start: norm to u_i, and 2 gamma a_i theta norm E[sigma' (z^2 - 1)] to r_i^2.

@@ -21,11 +21,11 @@ import numpy as np
 
 from featlab.analysis.subspaces import complement
 from featlab.gaussian.activations import Activation
+from featlab.gaussian.activations_integrals import field_moments
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import gauss_pieces
 from featlab.learners.checks import positive_integer, positive_number
 from featlab.targets import Target
-from featlab.theory.giant.features import smoothed
 from featlab.theory.giant.labels import LabelsGivenSpike, conditional_labels
 from featlab.theory.giant.ridge import RidgeRisk
 
@@ -67,7 +67,7 @@ def given_features(
     across = weights - np.outer(along, direction)
     sizes = np.linalg.norm(across, axis=1)
     shifts = along[:, None] * places + biases[:, None]
-    mean, slope, _, square = smoothed(activation.value, activation.kinks, shifts, sizes[:, None])
+    mean, slope, _, square = field_moments(activation.value, activation.kinks, shifts, sizes[:, None])
     units = across / sizes[:, None]
     residual = square - mean**2 - slope**2
     width = len(weights)

@@ -23,13 +23,13 @@ from numpy.polynomial import chebyshev
 
 from featlab.errors import InvalidParameter
 from featlab.gaussian.activations import activation
+from featlab.gaussian.activations_integrals import field_moments
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.matrices import symmetric_root
 from featlab.gaussian.sobol import balanced_normals
 from featlab.learners.giant import GiantSteps
 from featlab.outcome import Outcome
 from featlab.targets import Target
-from featlab.theory.giant.features import smoothed
 from featlab.theory.online.averages import DIVERGED_NORM, Averages, Descent, Path, Student
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
 from featlab.theory.spikes import label_grid
@@ -135,7 +135,7 @@ def _smoothed_slope(student: Student, index: int, fields: Floats, spread: float)
     degree = min(_MOST_DEGREE, _DEGREE + int(16 * reach / spread))
     nodes = np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
     shifts = reach * nodes + student.biases[index]
-    table = smoothed(student.activation.derivative, student.activation.kinks, shifts, np.full(degree + 1, spread))
+    table = field_moments(student.activation.derivative, student.activation.kinks, shifts, np.full(degree + 1, spread))
     coefficients = chebyshev.chebvander(nodes, degree).T @ table[:2].T * (2 / (degree + 1))
     coefficients[0] /= 2
     sizes = np.max(np.abs(coefficients), axis=1)

@@ -122,7 +122,7 @@ def _at_step(question: Question, start: Start, sizes: Sizes, number: int) -> tup
 
 def _bias_law(student: TwoLayer, learner: Readout) -> tuple[Floats, Floats]:
     law = student.biases if learner.biases is None else learner.biases
-    scale = student.bias_scale if learner.biases is None else learner.bias_scale
+    scale = student.bias_scale if learner.biases is None else float(learner.bias_scale)
     if law == "gaussian":
         values, shares = gauss_pieces((), _BIAS_NODES)
         return scale * values, shares
@@ -150,6 +150,9 @@ def _checked(question: Question) -> Sizes:
         ),
         "random biases while the first layer is trained; give them to the Readout (biases=...)": (
             first is not None and isinstance(student.biases, str)
+        ),
+        "biases as wide as the fields of a run: no theory here; give bias_scale a number": (
+            learner.biases is not None and isinstance(learner.bias_scale, str)
         ),
         f"{sizes.samples} samples and {sizes.width} neurons at d = {sizes.dim}: beyond d^1.5 of both, parts of the "
         "target of degree two are learned; `analyse(target).regimes` says what remains then": (
