@@ -1,7 +1,7 @@
 """The lowest loss of a network with one shared direction, measured on samples at given cosines with the target's.
 
-Of the inputs only the fields matter: z = <theta*, x>, and u = m z + sqrt(1 - m^2) w of the network, w independent. It is
-NumPy alone, and independent of the Hermite series of `featlab.theory.tied`, which it is there to test.
+Of the inputs only the fields matter: z = <theta*, x>, and u = m z + sqrt(1 - m^2) w of the network, w independent. It
+is NumPy alone, and independent of the Hermite series of `featlab.theory.tied`, which it is there to test.
 """
 
 from __future__ import annotations

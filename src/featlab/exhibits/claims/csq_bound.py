@@ -164,12 +164,12 @@ EXHIBIT = ex.Exhibit(
     },
     remarks=(
         (
-            "The notes print the correlation as <u, v>, without the power p that their next line uses, and the error that "
-            "cannot be reached as 2 * 2 eps; it is 2 - 2 eps."
+            "The notes print the correlation as <u, v>, without the power p that their next line uses, and the error "
+            "that cannot be reached as 2 * 2 eps; it is 2 - 2 eps."
         ),
         (
-            "The bound is for queries answered by an adversary; n = 1 / tau^2 samples is an analogy. It says nothing of "
-            "reused batches or of transformed labels."
+            "The bound is for queries answered by an adversary; n = 1 / tau^2 samples is an analogy. It says nothing "
+            "of reused batches or of transformed labels."
         ),
     ),
     figure={
