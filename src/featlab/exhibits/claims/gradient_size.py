@@ -90,12 +90,6 @@ def _sizes(part: ex.Dataset, axis: str) -> ex.Dataset:
     return xr.Dataset(both, {"k": part["k"], axis: part[axis]})
 
 
-def root_mean_square(squares: np.ndarray) -> tuple[float, float]:
-    """Over all neurons, from means of squares over groups of them; and its standard error."""
-    mean, error = ex.mean_and_error(squares)
-    return mean**0.5, error / (2 * mean**0.5)
-
-
 def _quantity(study: str) -> str:
     return "mean" if study == "mean" else "deviation"
 
@@ -121,7 +115,7 @@ def _scalings(view: ex.View) -> Iterator[tuple[Mapping[str, Any], float, tuple[n
     for study, data in view.data.items():
         for place in view.places(ex.Of(_quantity(study), study), "k"):
             at, squares = view.fields(study, place.where), view.measured(ex.Of(_quantity(study), study), place)
-            size, error = np.transpose([root_mean_square(column) for column in squares.transpose(..., "run").values])
+            size, error = np.transpose([ex.root_mean_square(column) for column in squares.transpose(..., "run").values])
             x = data[at["axis"]].values
             allowed = np.hypot(error, _CORRECTION / (x if at["axis"] == "dim" else at["dim"]) * size)
             yield at, at["claimed"](at["k"]), (x, size, allowed)
@@ -151,7 +145,7 @@ def _powers_of_two(axes: Axes, view: ex.View) -> None:
     axes.set_xscale("log", base=2)
 
 
-_OVERLAY = partial(ex.Overlay, points="", each="k", summary=root_mean_square)
+_OVERLAY = partial(ex.Overlay, points="", each="k", summary=ex.root_mean_square)
 _RATIO = {"x": lambda values, at: values["dim"].values / values["samples"].values}
 
 EXHIBIT = ex.Exhibit(
