@@ -165,30 +165,25 @@ def figure(view: ex.View) -> Figure:
     return made
 
 
-_COLUMNS = (
-    ("target", 0.0), ("class", 0.31), ("l", 0.42), ("leap", 0.47), ("k*", 0.53), ("critical n/d", 0.57), ("AMP", 0.69),
-    ("batch reuse", 0.76), ("one-pass SGD", 0.87),
-)  # fmt: skip
+_COLUMNS = {
+    "target": 0.0, "class": 0.31, "l": 0.42, "leap": 0.47, "k*": 0.53, "critical n/d": 0.57, "AMP": 0.69,
+    "batch reuse": 0.76, "one-pass SGD": 0.87,
+}  # fmt: skip
 
 
 def _draw_table(axes: Axes, analysis: ex.Dataset) -> None:
-    from featlab.figures.style import INK, KIND_COLOURS, MUTED, TEXT_SIZE
+    from featlab.figures.style import INK, KIND_COLOURS
+    from featlab.figures.tables import text_table
 
-    order = list(KIND_COLOURS)
-    rows = [analysis.sel(target=text) for text in analysis["target"].values]
-    axes.set_axis_off()
-    axes.set(xlim=(0, 1), ylim=(len(rows) + 0.5, -0.7))
-    for words, x in _COLUMNS:
-        axes.text(x, 0, words, color=INK, fontsize=TEXT_SIZE, weight="bold", va="center")
-    for place, row in enumerate(sorted(rows, key=lambda row: order.index(row["class"].item().lower())), start=1):
+    rows = []
+    for text in analysis["target"].values.tolist():
+        row = analysis.sel(target=text)
         ratio, kind = float(row["critical_ratio"]), row["class"].item()
-        exponents = (f"{float(row[name]):.0f}" for name in _EXPONENTS)
-        costs = (row[name].item() for name in _COSTS)
-        cells = (row["target"].item(), kind, *exponents, f"{ratio:.3g}" if np.isfinite(ratio) else "-", *costs)
-        for column, ((_, x), cell) in enumerate(zip(_COLUMNS, cells, strict=True)):
-            colour = KIND_COLOURS[kind.lower()] if column == 1 else INK
-            axes.text(x, place, cell, color=colour, fontsize=TEXT_SIZE - 0.5, va="center")
-    axes.axhline(0.5, color=MUTED, linewidth=0.8)
+        words = [f"{float(row[name]):.0f}" for name in _EXPONENTS]
+        words += [f"{ratio:.3g}" if np.isfinite(ratio) else "-", *(row[name].item() for name in _COSTS)]
+        cells = [(text, INK), (kind, KIND_COLOURS[kind.lower()]), *((word, INK) for word in words)]
+        rows.append((list(KIND_COLOURS).index(kind.lower()), cells))
+    text_table(axes, _COLUMNS, [cells for _, cells in sorted(rows, key=lambda row: row[0])])
 
 
 def _draw_successes(axes: Axes, view: ex.View) -> None:

@@ -72,14 +72,11 @@ def run_point(point: dict[str, Any], key: int) -> list[dict[str, Any]]:
     from featlab.simulation.one_step_fits import Terms, step_and_fit
 
     dim, regime = point["dim"], _REGIMES[point["regime"]]
-    sizes = {
-        "samples": point["samples_per"] * dim**regime.samples,
-        "width": (_NARROW, 8 * dim, 2 * dim**2)[regime.width],
-    }
-    rest = dim ** ((regime.samples - 1) / 2)
-    found = step_and_fit(Terms(terms, _ENERGIES), dim=dim, **sizes, rest=rest, test=_TEST, seed=key)
-    cosines = found.cosines[:3].tolist()
-    return [{"risk": found.risk, "coefficient": found.coefficients.tolist(), "cosine": cosines}]
+    samples, width = point["samples_per"] * dim**regime.samples, (_NARROW, 8 * dim, 2 * dim**2)[regime.width]
+    sizes = {"dim": dim, "samples": samples, "width": width, "test": _TEST}
+    found = step_and_fit(Terms(terms, _ENERGIES), **sizes, rest=dim ** ((regime.samples - 1) / 2), seed=key)
+    values = {"coefficient": found.coefficients, "cosine": found.cosines[:3]}
+    return [{"risk": found.risk, **{name: value.tolist() for name, value in values.items()}}]
 
 
 RUNNER = Runner(run_point, axes={"coefficient": ("term",), "cosine": ("direction",)})
@@ -130,11 +127,10 @@ def _learned(view: ex.View, statement: str) -> list[ex.Check]:
 
     checks = []
     for before, name in pairwise(_REGIMES):
-        of = ex.Of("coefficient", "fit", {"term": ex.Nth(_REGIMES[name].new)})
-        samples = view.measured(of)
-        last = samples.isel(dim=-1)
-        words = statement.format(term=_TERMS[_REGIMES[name].new], name=name, before=before)
-        check = ordered(words, {one: last.sel(regime=one).values for one in (before, name)})
+        term = _REGIMES[name].new
+        samples = view.measured(ex.Of("coefficient", "fit", {"term": ex.Nth(term)}))
+        words = statement.format(term=_TERMS[term], name=name, before=before)
+        check = ordered(words, {one: samples.isel(dim=-1).sel(regime=one).values for one in (before, name)})
         if check.outcome is not ex.Outcome.HOLDS:
             # The claim is one of large d: at one d it cannot fail, only not be seen.
             gains = (samples.sel(regime=name) - samples.sel(regime=before)).mean("run").values
@@ -148,16 +144,11 @@ def _learned(view: ex.View, statement: str) -> list[ex.Check]:
 
 def _draw_terms(axes: Axes, view: ex.View) -> None:
     """Fitted over true coefficients, in bold where the limit learns the term."""
-    from featlab.figures.style import INK
+    from featlab.figures.tables import shaded_table
 
     shown = view.measured(ex.Of("coefficient", "fit", _LARGEST)).mean("run").transpose("term", "regime").values
-    axes.imshow(shown, cmap="Greys", vmin=0, vmax=1, aspect="auto")
-    for term, place in np.ndindex(shown.shape):
-        look = {"color": "white" if shown[term, place] > 0.5 else INK, "ha": "center", "va": "center"}
-        look["weight"] = "bold" if term in _OWN[: place + 1] else "normal"
-        axes.text(place, term, f"{round(float(shown[term, place]), 2) + 0.0:.2f}", **look)
-    axes.grid(False)
-    axes.set_yticks(range(len(_TERMS)), labels=_TERMS)
+    learned = [[term in _OWN[: place + 1] for place in range(len(_OWN))] for term in range(len(_TERMS))]
+    shaded_table(axes, shown, np.array(learned), _TERMS)
     axes.set_xlabel(f"d = {view.data['fit']['dim'].values[-1]}")
 
 
@@ -166,7 +157,7 @@ def _draw_limits(axes: Axes, view: ex.View) -> None:
         axes.plot([place - 0.3, place + 0.4], [left, left], color="black", label=None if place else "limit")
 
 
-_REGIME_AXIS = {"ticks": {"x": {place: name.replace(", ", "\n") for place, name in enumerate(_REGIMES)}}}
+_TICKS = {"x": {float(place): name.replace(", ", "\n") for place, name in enumerate(_REGIMES)}}
 _LARGEST = {"dim": ex.LAST}
 
 EXHIBIT = ex.Exhibit(
@@ -218,7 +209,7 @@ EXHIBIT = ex.Exhibit(
     remarks="H4(x1) H2(x2) x3 carries 48 of the 57 and is so heavy-tailed that samples of it say little at these "
     "sizes: the values are far from the limit, and what is tested is which regime begins to learn which term.",
     figure={
-        "coefficient of each term": ex.Panel(_draw_terms, **_REGIME_AXIS),
+        "coefficient of each term": ex.Panel(_draw_terms, ticks=_TICKS),
         "variance left": ex.Panel(
             ex.Overlay(
                 ex.Of("risk", "fit"),
@@ -231,7 +222,7 @@ EXHIBIT = ex.Exhibit(
             _draw_limits,
             y="risk",
             legend="lower left",
-            **_REGIME_AXIS,
+            ticks=_TICKS,
         ),
     },
     shows=("residuals",),

@@ -110,7 +110,7 @@ def _exact(view: ex.View, statement: str) -> list[ex.Check]:
     return checks
 
 
-def _scalings(view: ex.View) -> Iterator[tuple[Mapping[str, Any], float, tuple[np.ndarray, ...]]]:
+def _scalings(view: ex.View) -> Iterator[tuple[Mapping[str, Any], float, tuple[np.ndarray, np.ndarray, np.ndarray]]]:
     """For each study and k: the fields of its words, the claimed power, and x, y and what y may be off by."""
     for study, data in view.data.items():
         for place in view.places(ex.Of(_quantity(study), study), "k"):
@@ -145,8 +145,11 @@ def _powers_of_two(axes: Axes, view: ex.View) -> None:
     axes.set_xscale("log", base=2)
 
 
+def _ratio(values: ex.Array, at: Mapping[str, Any]) -> np.ndarray:
+    return np.asarray(values["dim"].values / values["samples"].values)
+
+
 _OVERLAY = partial(ex.Overlay, points="", each="k", summary=ex.root_mean_square)
-_RATIO = {"x": lambda values, at: values["dim"].values / values["samples"].values}
 
 EXHIBIT = ex.Exhibit(
     id="gradient-size",
@@ -176,8 +179,8 @@ EXHIBIT = ex.Exhibit(
             yscale="log",
         ),
         "The deviation does not": ex.Panel(
-            _OVERLAY(ex.Of("deviation", "over_dim"), "dim", "k = {k}: $(d/n)^{{1/2}}$", **_RATIO),
-            _OVERLAY(ex.Of("deviation", "over_samples"), "samples", **_RATIO),
+            _OVERLAY(ex.Of("deviation", "over_dim"), "dim", "k = {k}: $(d/n)^{{1/2}}$", x=_ratio),
+            _OVERLAY(ex.Of("deviation", "over_samples"), "samples", x=_ratio),
             x="dimension over samples, d / n",
             y="deviation of n samples, $|G_n - E\\,G|$",
             xscale="log",

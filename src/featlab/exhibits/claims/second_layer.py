@@ -53,7 +53,10 @@ def studies(size: ex.Size) -> Mapping[str, ex.Part]:
     axes: dict[str, Any] = {"target": targets, "readout_bias_scale": scales}
     derived = {"samples": "per_dim*dim", "readout": "samples"}
     steps = ex.Study({**_RULE, **_SIZES[size]}, axes, derived, key=291, observe=["risk"])
-    names = {"target": _EXAMPLES, "readout_bias_scale": {scale: f"N(0, {scale**2:g})" for scale in scales}}
+    names: dict[str, Any] = {
+        "target": _EXAMPLES,
+        "readout_bias_scale": {scale: f"N(0, {scale**2:g})" for scale in scales},
+    }
     sizes, repeats = ({"dim": 64, "width": 128}, 6) if quick else ({"dim": 512, "width": 1024}, 10)
     axes = {"kappa": list(_POWERS), "step": [0.0, 10.0]}
     curve = ex.Study(sizes, axes, {"samples": "round(dim**kappa)"}, repeats=repeats, key=292)
