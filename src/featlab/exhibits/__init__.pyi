@@ -42,6 +42,7 @@ from .quantities import magnitude as magnitude
 from .quantities import matched_overlap as matched_overlap
 from .quantities import median as median
 from .quantities import root_d as root_d
+from .quantities import root_mean_square as root_mean_square
 from .reading import FIRST as FIRST
 from .reading import LAST as LAST
 from .reading import Array as Array

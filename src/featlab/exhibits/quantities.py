@@ -53,3 +53,9 @@ def median(samples: np.ndarray) -> tuple[float, float]:
     reach = 0.5 / np.sqrt(samples.size)
     low, middle, high = np.quantile(samples, [0.5 - reach, 0.5, 0.5 + reach])
     return float(middle), float((high - low) / 2)
+
+
+def root_mean_square(squares: np.ndarray) -> tuple[float, float]:
+    """The root of the mean over runs of squares, and its standard error."""
+    mean = float(np.mean(squares))
+    return mean**0.5, float(np.std(squares, ddof=1)) / squares.size**0.5 / (2 * mean**0.5)

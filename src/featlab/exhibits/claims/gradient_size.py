@@ -6,24 +6,18 @@ only from n ~ d^k samples on: in proportion to d only for k = 1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
-from matplotlib.figure import Figure
 
-from featlab.exhibits.checks import agrees, exponent, standard_error
-from featlab.exhibits.documents import STRUCTURED_DATA
-from featlab.exhibits.predicting import parameters_at
-from featlab.exhibits.protocol import Data, Exhibit, Part, Size
-from featlab.exhibits.verdict import Check, Finding, Number
-from featlab.figures.panels import measured_points, panels, theory_line
-from featlab.figures.style import add_legend
-from featlab.gaussian.powerlaw import fit_power_law
-from featlab.study import Study
-from featlab.study.runner import Row, Runner
+from featlab import exhibits as ex
+from featlab.study import Runner
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 TARGETS = {1: "h1", 2: "He2(h1)/sqrt(2)", 3: "He3(h1)/sqrt(6)"}
 ACTIVATION, BIAS, GROUPS = "erf", 0.5, 20
@@ -32,15 +26,13 @@ _CORRECTION = 4.0
 # Largest power of 2 in d and step between powers; random neurons for the mean and for the deviation; n beside d, d
 # beside n, and the largest power of 2 in n.
 _SIZES = {
-    Size.QUICK: (12, 2, 6000, 200, 1024, 256, 12),
-    Size.PAPER: (12, 1, 10_000, 1000, 4096, 1024, 14),
-    Size.LARGE: (20, 1, 20_000, 1000, 4096, 10**6, 14),
+    ex.Size.QUICK: (12, 2, 6000, 200, 1024, 256, 12),
+    ex.Size.PAPER: (12, 1, 10_000, 1000, 4096, 1024, 14),
+    ex.Size.LARGE: (20, 1, 20_000, 1000, 4096, 10**6, 14),
 }
-# The part, the axis along which it is fitted, what is fitted.
-_SCALINGS = {"mean": ("dim", "mean"), "over_dim": ("dim", "deviation"), "over_samples": ("samples", "deviation")}
 
 
-def run_point(point: Mapping[str, Any], key: int) -> list[Row]:
+def run_point(point: Mapping[str, Any], key: int) -> list[dict[str, Any]]:
     """Squares of |E G| and of |G_n - E G|, averaged over each of 20 groups of random neurons."""
     from featlab.gaussian.activations import activation
     from featlab.simulation.neuron_gradients import neuron_gradients
@@ -55,129 +47,116 @@ def run_point(point: Mapping[str, Any], key: int) -> list[Row]:
 RUNNER = Runner(run_point, index=("seed",))
 
 
-def studies(size: Size) -> Mapping[str, Part]:
-    """The mean over d; the deviation over d at one n, and over n at one d."""
+def studies(size: ex.Size) -> Mapping[str, ex.Part]:
+    """The mean over d; the deviation over d at one n, and over n at one d. Claimed are the powers of d or n."""
     last, step, many, few, samples, dim, last_samples = _SIZES[size]
-    degrees, dims = list(TARGETS), [2**power for power in range(6, last + 1, step)]
-    batches = [2**power for power in range(8, last_samples + 1, step)]
-    grids = {
-        "mean": Study({"samples": 0, "neurons": many}, {"k": degrees, "dim": dims}, key=501),
-        "over_dim": Study({"samples": samples, "neurons": few}, {"k": degrees, "dim": dims}, key=502),
-        "over_samples": Study({"dim": dim, "neurons": few}, {"k": degrees, "samples": batches}, key=503),
+    dims = {"dim": [2**power for power in range(6, last + 1, step)]}
+    batches = {"samples": [2**power for power in range(8, last_samples + 1, step)]}
+
+    def part(fixed: dict[str, int], along: dict[str, list[int]], key: int, claimed: Any, words: str) -> ex.Part:
+        study = ex.Study(fixed, {"k": list(TARGETS), **along}, key=key)
+        axis = next(iter(along))
+        facts = {"claimed": claimed, "axis": axis, "letter": {"dim": "d", "samples": "n"}[axis]}
+        powers = {"k": {1: "constant", 2: "$d^{-1/2}$", 3: "$d^{-1}$"}}
+        return ex.Part(study, f"{__name__}:RUNNER", words=words, facts=facts, names=powers)
+
+    deviation = "|G_n - E G|"
+    return {
+        "mean": part({"samples": 0, "neurons": many}, dims, 501, lambda k: -(k - 1) / 2, "|E G|"),
+        "over_dim": part({"samples": samples, "neurons": few}, dims, 502, lambda k: 0.5, deviation),
+        "over_samples": part({"dim": dim, "neurons": few}, batches, 503, lambda k: -0.5, deviation),
     }
-    return {name: Part(grid, f"{__name__}:RUNNER") for name, grid in grids.items()}
 
 
-def prediction(data: Data) -> dict[str, xr.DataArray]:
+def theory(data: ex.Data) -> ex.Data:
     """Root mean squares over random neurons and samples, exact at every d."""
-    return {name: _sizes(data[name], *_SCALINGS[name]) for name in _SCALINGS}
+    return {name: _sizes(part, "dim" if "dim" in part.dims else "samples") for name, part in data.items()}
 
 
-def _sizes(data: xr.Dataset, axis: str, quantity: str) -> xr.DataArray:
+def _sizes(part: ex.Dataset, axis: str) -> ex.Dataset:
+    import xarray as xr
+
     from featlab.learners.students import TwoLayer
     from featlab.theory import gradient_sizes
 
-    student, shared = TwoLayer(activation=ACTIVATION, biases=BIAS), parameters_at(data)
-    sizes = [[{**shared, axis: value} for value in data[axis].values.tolist()] for _ in data["k"].values]
-    values = [
-        [
-            getattr(gradient_sizes(TARGETS[k], dim=at["dim"], samples=at["samples"] or 1, student=student), quantity)
-            for at in row
-        ]
-        for k, row in zip(data["k"].values.tolist(), sizes, strict=True)
-    ]
-    return xr.DataArray(values, {"k": data["k"].values, axis: data[axis].values}, ("k", axis))
+    student, rows = TwoLayer(activation=ACTIVATION, biases=BIAS), []
+    for k in part["k"].values.tolist():
+        for label in part[axis].values.tolist():
+            at = {**ex.parameters_at(part), axis: label}
+            found = gradient_sizes(TARGETS[k], dim=at["dim"], samples=at["samples"] or 1, student=student)
+            rows.append((found.mean, found.deviation))
+    values = np.reshape(rows, (part.sizes["k"], part.sizes[axis], 2))
+    both = {"mean": (("k", axis), values[..., 0]), "deviation": (("k", axis), values[..., 1])}
+    return xr.Dataset(both, {"k": part["k"], axis: part[axis]})
 
 
-def measured(data: xr.Dataset, axis: str, quantity: str) -> tuple[xr.DataArray, xr.DataArray]:
-    """The root mean square over all neurons, and its standard error."""
-    squares = data[quantity].transpose("seed", "k", axis)
-    size = squares.mean("seed") ** 0.5
-    return size, xr.DataArray(standard_error(squares), size.coords, size.dims) / (2 * size)
+def _quantity(study: str) -> str:
+    return "mean" if study == "mean" else "deviation"
 
 
-def claimed_exponent(name: str, k: int) -> float:
-    """Of d for the mean, -(k-1)/2; of d and of n for the deviation, 1/2 and -1/2."""
-    return {"mean": -(k - 1) / 2, "over_dim": 0.5, "over_samples": -0.5}[name]
-
-
-def verdict(data: Data, predicted: dict[str, xr.DataArray]) -> Finding:
-    """Sizes are the exact ones, and each exponent is the claimed one and not its neighbours."""
-    checks, numbers = [], []
-    for name, (axis, quantity) in _SCALINGS.items():
-        squares = data[name][quantity].transpose("seed", "k", axis)
-        words = {"mean": "|E G|", "deviation": "|G_n - E G|"}[quantity]
-        along = {"dim": "d", "samples": "n"}[axis]
-        checks.append(_exact(f"{words} over {along} has the exact size for each k", squares / predicted[name] ** 2))
-        for k in TARGETS:
-            check, fitted, error = _exponent(f"{words}, k = {k}: power of {along}", data[name], name, k)
-            checks.append(check)
-            numbers.append(Number(f"exponent of {along} in {words}, k = {k}", claimed_exponent(name, k), fitted, error))
-    return Finding(checks, numbers)
-
-
-def _exact(statement: str, shares: xr.DataArray) -> Check:
+def _exact(view: ex.View, statement: str) -> list[ex.Check]:
     """Each k is a quantity of its own: the nearly constant mean of k = 1 must not vouch for the others."""
-    by_k = {f"k = {k}": shares.sel(k=k, drop=True) for k in TARGETS}
-    ones = {name: xr.ones_like(part.isel(seed=0, drop=True)) for name, part in by_k.items()}
-    measurement = xr.Dataset(by_k, attrs={"dim": 0, "dtype": "float64"})
-    return agrees(statement, xr.Dataset(ones), measurement, names=[*by_k], allowance=0.0)
+    import xarray as xr
+
+    checks = []
+    for study in view.data:
+        of = ex.Of(_quantity(study), study)
+        shares = view.measured(of).rename(run="seed") / view.predicted(of) ** 2
+        by_k = {f"k = {k}": shares.sel(k=k, drop=True) for k in TARGETS}
+        ones = xr.Dataset({name: xr.ones_like(part.isel(seed=0, drop=True)) for name, part in by_k.items()})
+        measurement = xr.Dataset(by_k, attrs={"dim": 0, "dtype": "float64"})
+        words = statement.format_map(view.fields(study, {}))
+        checks.append(ex.agrees(words, ones, measurement, names=[*by_k], allowance=0.0))
+    return checks
 
 
-def _exponent(statement: str, data: xr.Dataset, name: str, k: int) -> tuple[Check, float, float]:
-    axis, quantity = _SCALINGS[name]
-    size, error = (part.sel(k=k) for part in measured(data, axis, quantity))
-    dims = data[axis].values if axis == "dim" else np.full(data[axis].size, parameters_at(data)["dim"])
-    allowed = np.hypot(error.values, _CORRECTION / dims * size.values)
-    claimed = claimed_exponent(name, k)
-    above, below = (
-        exponent(statement, data[axis].values, size.values, allowed, claimed, wrong=claimed + shift)
-        for shift in (0.5, -0.5)
-    )
-    fit = fit_power_law(data[axis].values, size.values, allowed)
-    both = replace(above, control=f"{above.control}, and {below.control}", refused=above.refused and below.refused)
-    return both, fit.exponent, fit.exponent_error
+def _scalings(view: ex.View) -> Iterator[tuple[Mapping[str, Any], float, tuple[np.ndarray, np.ndarray, np.ndarray]]]:
+    """For each study and k: the fields of its words, the claimed power, and x, y and what y may be off by."""
+    for study, data in view.data.items():
+        for place in view.places(ex.Of(_quantity(study), study), "k"):
+            at, squares = view.fields(study, place.where), view.measured(ex.Of(_quantity(study), study), place)
+            size, error = np.transpose([ex.root_mean_square(column) for column in squares.transpose(..., "run").values])
+            x = data[at["axis"]].values
+            allowed = np.hypot(error, _CORRECTION / (x if at["axis"] == "dim" else at["dim"]) * size)
+            yield at, at["claimed"](at["k"]), (x, size, allowed)
 
 
-def figure(data: Data, predicted: dict[str, xr.DataArray]) -> Figure:
-    """Both scalings, three targets."""
-    titles = ["The mean knows the direction", "The deviation does not"]
-    made, (left, right) = panels(
-        titles,
-        x=["dimension d", "dimension over samples, d / n"],
-        y=["size of the mean, $|E\\,G|$", "deviation of n samples, $|G_n - E\\,G|$"],
-    )
-    for series, k in enumerate(TARGETS):
-        power = {1: "constant", 2: "$d^{-1/2}$", 3: "$d^{-1}$"}[k]
-        size, error = (part.sel(k=k) for part in measured(data["mean"], *_SCALINGS["mean"]))
-        theory_line(left, size["dim"], predicted["mean"].sel(k=k), series=series, label=f"k = {k}: {power}")
-        measured_points(left, size["dim"], size, error, series=series)
-        ratios, lines = [], []
-        for name in ("over_dim", "over_samples"):
-            axis = _SCALINGS[name][0]
-            size, error = (part.sel(k=k) for part in measured(data[name], *_SCALINGS[name]))
-            shared = parameters_at(data[name])
-            ratio = size[axis] / shared["samples"] if axis == "dim" else shared["dim"] / size[axis]
-            measured_points(right, ratio, size, error, series=series)
-            ratios.append(ratio.values)
-            lines.append(predicted[name].sel(k=k).values)
-        order = np.argsort(np.concatenate(ratios))
-        line = np.concatenate(lines)[order]
-        theory_line(right, np.concatenate(ratios)[order], line, series=series, label=f"k = {k}: $(d/n)^{{1/2}}$")
-    left.set_xscale("log", base=2)
-    for panel in (left, right):
-        panel.set_yscale("log")
-        add_legend(panel)
-    right.set_xscale("log")
-    return made
+def _powers(view: ex.View, statement: str) -> list[ex.Check]:
+    """The exponent is the claimed one, and neither of its neighbours."""
+    from featlab.exhibits.checks import exponent
+
+    checks = []
+    for at, claimed, points in _scalings(view):
+        words = statement.format_map(at)
+        above, below = (exponent(words, *points, claimed, wrong=claimed + shift) for shift in (0.5, -0.5))
+        control = f"{above.control}, and {below.control}"
+        checks.append(replace(above, control=control, refused=above.refused and below.refused))
+    return checks
 
 
-EXHIBIT = Exhibit(
+def _fitted(view: ex.View, name: str) -> list[ex.Number]:
+    from featlab.gaussian.powerlaw import fit_power_law
+
+    fits = [(name.format_map(at), claimed, fit_power_law(*points)) for at, claimed, points in _scalings(view)]
+    return [ex.Number(words, claimed, fit.exponent, fit.exponent_error) for words, claimed, fit in fits]
+
+
+def _powers_of_two(axes: Axes, view: ex.View) -> None:
+    axes.set_xscale("log", base=2)
+
+
+def _ratio(values: ex.Array, at: Mapping[str, Any]) -> np.ndarray:
+    return np.asarray(values["dim"].values / values["samples"].values)
+
+
+_OVERLAY = partial(ex.Overlay, points="", each="k", summary=ex.root_mean_square)
+
+EXHIBIT = ex.Exhibit(
     id="gradient-size",
     title="How much a gradient knows",
     claim="At a random neuron the gradient's mean has size d^(-(k-1)/2), k the information exponent, and the gradient "
     "of n samples deviates from it by sqrt(d/n): one step needs n ~ d^k.",
-    document=STRUCTURED_DATA,
+    document=ex.STRUCTURED_DATA,
     papers=("ba2023", "benarous2021"),
     protocol="G = x sigma'(<x, w> + 1/2) y with sigma = erf and y = He_k(<x, beta>)/sqrt(k!), w uniform on the sphere; "
     "root mean squares over random w. The mean is integrated over the two coordinates it depends on, the gradient of n "
@@ -186,8 +165,27 @@ EXHIBIT = Exhibit(
     caption="Lines are exact averages over random neurons, points are random ones, with two standard errors. On "
     "the right, d varies at one n and n at one d.",
     studies=studies,
-    prediction=prediction,
-    verdict=verdict,
-    figure=figure,
+    theory=theory,
+    checks={
+        "{words} over {letter} has the exact size for each k": _exact,
+        "{words}, k = {k}: power of {letter}": _powers,
+    },
+    numbers={"exponent of {letter} in {words}, k = {k}": _fitted},
+    figure={
+        "The mean knows the direction": ex.Panel(
+            _OVERLAY(ex.Of("mean", "mean"), "dim", "k = {k}: {k_words}"),
+            _powers_of_two,
+            y="size of the mean, $|E\\,G|$",
+            yscale="log",
+        ),
+        "The deviation does not": ex.Panel(
+            _OVERLAY(ex.Of("deviation", "over_dim"), "dim", "k = {k}: $(d/n)^{{1/2}}$", x=_ratio),
+            _OVERLAY(ex.Of("deviation", "over_samples"), "samples", x=_ratio),
+            x="dimension over samples, d / n",
+            y="deviation of n samples, $|G_n - E\\,G|$",
+            xscale="log",
+            yscale="log",
+        ),
+    },
     shows=("information_exponent",),
 )

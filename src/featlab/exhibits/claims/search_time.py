@@ -10,27 +10,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from featlab import exhibits as ex
-from featlab.study import Runner
 
 FOUND = 0.5
-_LOOKS = 121
 
 
 @dataclass(frozen=True)
 class Case:
     """A target and an activation of one information exponent l; the step is scale d^-max(1, l/2).
 
-    The search takes d^claimed steps (with_log: times log d), and an exponent `wrong` must be refused. The last look is
-    `patience` times as late as the equation from m = 1/sqrt(d) is there.
+    The search takes d^claimed steps (with_log: times log d), and an exponent `wrong` must be refused. The last look, in
+    steps / d, is two to five times as late as the equation from m = 1/sqrt(d) is there.
     """
 
     text: str
     activation: str
     scale: float
-    patience: float
+    last: str
     law: str
     claimed: float
     wrong: float
@@ -41,10 +37,14 @@ class Case:
 # For l = 2 a quarter of the fastest step; for l = 3 an eighth of it, and batches, which make chance matter less at the
 # start and change the constant, not the power. There 1.5 would be the power of the lower bound.
 CASES = {
-    1: Case("h1", "relu", 0.5, 2.0, "d", 1, 1.25),
-    2: Case("He2(h1)", "He2", 0.125, 3.0, "d log d", 1, 1.25, with_log=True),
-    3: Case("He3(h1)", "He3", 0.48, 4.0, "d^2", 2, 1.5, batch=16),
+    1: Case("h1", "relu", 0.5, "4.8", "d", 1, 1.25),
+    2: Case("He2(h1)", "He2", 0.125, "3.44*log(dim) - 2.9", "d log d", 1, 1.25, with_log=True),
+    3: Case("He3(h1)", "He3", 0.48, "0.47*dim", "d^2", 2, 1.5, batch=16),
 }
+_RULE = {
+    "learner": "online-sgd", "loss": "correlation", "constraint": "spherical", "design": "virtual", "level": FOUND,
+    "looks": 121,
+}  # fmt: skip
 _LONG = {ex.Size.PAPER: [100, 1000, 10_000, 100_000], ex.Size.LARGE: [1000, 10_000, 100_000, 10**6]}
 _SHORT = {
     ex.Size.QUICK: [64, 192, 576],
@@ -54,52 +54,18 @@ _SHORT = {
 _SEEDS = {ex.Size.QUICK: 32, ex.Size.PAPER: 128, ex.Size.LARGE: 256}
 
 
-def run_point(point: dict[str, Any], key: int) -> list[dict[str, Any]]:
-    """Run one-pass SGD: for each seed its search, the time (in steps / d) until |m| = 1/2; that of the last look, and
-    `reached` = 0, if it took longer."""
-    from featlab.gaussian.crossings import hitting_times
-    from featlab.learners import OnlineSgd, StepLaw, TwoLayer
-    from featlab.simulation import simulate
-
-    order, dim, scale, batch = (point[name] for name in ("order", "dim", "scale", "batch"))
-    case = CASES[order]
-    last = case.patience * equation_time(order, dim)
-    start: dict[str, Any] = {"start": "planted", "planted": ((dim**-0.5,),)} if order > 2 else {}
-    run = simulate(
-        case.text,
-        OnlineSgd(StepLaw(scale, max(1.0, order / 2)), batch, "correlation", "spherical"),
-        dim=dim,
-        times=np.linspace(0.0, last, _LOOKS).tolist(),
-        seeds=point["seeds"],
-        student=TwoLayer(activation=case.activation, **start),
-        design="virtual",
-        observe=("overlap",),
-        key=key,
-        progress=False,
-    )
-    overlap = run["overlap"].values.reshape(point["seeds"], -1)
-    found = hitting_times(run["time"].values, np.abs(overlap), FOUND)
-    return [
-        {"seed": seed, "search": float(min(when, last)), "reached": int(when < np.inf)}
-        for seed, when in enumerate(found)
-    ]
-
-
-RUNNER = Runner(run_point, index=("seed",), parameters=frozenset(["order", "dim", "seeds", "scale", "batch"]))
-
-
 def studies(size: ex.Size) -> Mapping[str, ex.Part]:
     """One study for each information exponent; at quick size only for 3."""
 
     def part(order: int, dims: list[int]) -> ex.Part:
         case = CASES[order]
-        fixed = {"order": order, "scale": case.scale, "batch": case.batch, "seeds": _SEEDS[size]}
-        return ex.Part(
-            ex.Study(fixed, {"dim": dims}, key=180 + order),
-            f"{__name__}:RUNNER",
-            words=case.law,
-            facts={"claimed": case.claimed, "wrong": case.wrong, "with_log": case.with_log},
-        )
+        step = f"{case.scale}/d" if order < 3 else f"{case.scale}/d^{order / 2}"
+        own = {"target": case.text, "activation": case.activation, "step_size": step, "batch": case.batch}
+        start = {"cosine": "dim**-0.5"} if order > 2 else {}
+        fixed = {**_RULE, **own, "seeds": _SEEDS[size]}
+        facts = {"order": order, "claimed": case.claimed, "wrong": case.wrong, "with_log": case.with_log}
+        study = ex.Study(fixed, {"dim": dims}, {"last": case.last, **start}, key=180 + order)
+        return ex.Part(study, "featlab.runners.searches:RUNNER", words=case.law, facts=facts)
 
     long = {f"exponent-{order}": part(order, _LONG[size]) for order in (1, 2) if size is not ex.Size.QUICK}
     return {**long, "exponent-3": part(3, _SHORT[size])}
@@ -107,23 +73,22 @@ def studies(size: ex.Size) -> Mapping[str, ex.Part]:
 
 def theory(data: ex.Data) -> ex.Data:
     """Steps / d: the mean over starts where it is known (l = 1, 2), that of the equation from 1/sqrt(d) for l = 3."""
-    return {name: _searches(part) for name, part in data.items()}
+    return {name: _searches(part, int(name[-1])) for name, part in data.items()}
 
 
-def _searches(part: ex.Dataset) -> ex.Dataset:
+def _searches(part: ex.Dataset, order: int) -> ex.Dataset:
     from featlab.theory.online.search import exit_time, mean_exit_time
 
-    order = ex.parameters_at(part)["order"]
     case, neuron = CASES[order], _neuron(order)
     law = {
         1: lambda dim: exit_time(neuron, case.scale, 0.0, FOUND),
         2: lambda dim: mean_exit_time(neuron, case.scale, dim, FOUND),
-        3: lambda dim: equation_time(order, dim),
+        3: lambda dim: _equation_time(order, dim),
     }[order]
     return part[["dim"]].assign(search=("dim", [law(dim) for dim in part["dim"].values.tolist()]))
 
 
-def equation_time(order: int, dim: int) -> float:
+def _equation_time(order: int, dim: int) -> float:
     """When the equation has |m| = 1/2 from m = 1/sqrt(d), in steps / d."""
     from featlab.theory.online.search import hitting_steps
 

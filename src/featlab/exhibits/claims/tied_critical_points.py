@@ -6,163 +6,150 @@ critical points are m = 0 with c = 0, which is no minimum, and m = +-1. A networ
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
-from matplotlib.figure import Figure
 
-from featlab.exhibits.checks import close, contrast, mean_and_error, standard_error
-from featlab.exhibits.documents import TIED_NETWORK
-from featlab.exhibits.protocol import Data, Exhibit, Part, Size
-from featlab.exhibits.verdict import Finding, Number
-from featlab.figures.panels import measured_points, panels, theory_line
-from featlab.figures.style import add_legend
-from featlab.study import Runner, Study
-from featlab.targets import Target, target
-from featlab.targets.literature import catalogue
-from featlab.theory.tied.landscape import critical_points
-from featlab.theory.tied.loss import ORDERS, ideal_projected_loss, population_loss
-from featlab.theory.tied.neurons import LinkSeries, Neurons, link_series
+from featlab import exhibits as ex
+from featlab.study import Runner
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from featlab.targets import Target
 
 TEACHERS = {"hats": 1, "hats-two": 2, "hats-three": 3}  # the authors' own, by information exponent
 COSINES = (0.0, 0.4, 0.7, 0.9, 1.0)
 GRID = np.linspace(-1, 1, 61)
 _SIZES = {
-    Size.QUICK: {"draws": 6, "controls": 12, "samples": 20_000},
-    Size.PAPER: {"draws": 40, "controls": 100, "samples": 200_000},
-    Size.LARGE: {"draws": 200, "controls": 400, "samples": 1_000_000},
+    ex.Size.QUICK: {"draws": 6, "controls": 12, "samples": 20_000},
+    ex.Size.PAPER: {"draws": 40, "controls": 100, "samples": 200_000},
+    ex.Size.LARGE: {"draws": 200, "controls": 400, "samples": 1_000_000},
 }
-_CHUNK = 20_000
 
 
 def measure_loss(point: dict[str, Any], key: int) -> list[dict[str, Any]]:
-    """Draw neurons; at each cosine, the lowest regularised loss over c on a batch. Fields are all that matters."""
-    rng, teacher = np.random.default_rng(key), _teacher(point["teacher"])
-    knots, signs = point["bias_scale"] * rng.standard_normal(point["width"]), rng.choice([-1.0, 1.0], point["width"])
-    moments = [np.zeros((point["width"] + 1,) * 2) for _ in COSINES]  # of features and label
-    for _ in range(point["samples"] // _CHUNK):
-        field, other, noise = rng.standard_normal((3, _CHUNK))
-        label = teacher.link(field[:, None]) + np.sqrt(teacher.noise) * noise
-        for cosine, moment in zip(COSINES, moments, strict=True):
-            fields = cosine * field + np.sqrt(1 - cosine**2) * other
-            both = np.column_stack([Neurons(knots, signs).features(fields), label])
-            moment += both.T @ both / point["samples"]
-    return [{"knots": knots.tolist(), "signs": signs.tolist(), "loss": [_lowest(m, point["penalty"]) for m in moments]}]
+    """Draw neurons; at each cosine, the lowest regularised loss over c on a batch."""
+    from featlab.simulation.tied_loss import lowest_losses
 
-
-def _lowest(moments: np.ndarray, penalty: float) -> float:
-    """min over c of mean (y - c phi)^2 + lambda |c|^2, from the second moments of (phi, y)."""
-    gram, towards = moments[:-1, :-1] + penalty * np.eye(len(moments) - 1), moments[:-1, -1]
-    return float(moments[-1, -1] - towards @ np.linalg.solve(gram, towards))
+    sizes = {name: point[name] for name in ("width", "bias_scale", "penalty", "samples")}
+    found = lowest_losses(_teacher(point["teacher"]), COSINES, **sizes, seed=key)
+    return [{"knots": found.knots.tolist(), "signs": found.signs.tolist(), "loss": found.losses}]
 
 
 def _teacher(name: str) -> Target:
+    from featlab.targets import target
+    from featlab.targets.literature import catalogue
+
     return target(catalogue[name].text, noise=catalogue[name].noise)
 
 
 RUNNER = Runner(measure_loss, axes={"knots": ("unit",), "signs": ("unit",), "loss": ("cosine",)})
 
 
-def studies(size: Size) -> Mapping[str, Part]:
+def studies(size: ex.Size) -> Mapping[str, ex.Part]:
     """Networks of a hundred neurons, and of a single one."""
-    sizes, kind = _SIZES[size], f"{__name__}:RUNNER"
+    sizes, kind, names = _SIZES[size], f"{__name__}:RUNNER", {"teacher": {name: str(s) for name, s in TEACHERS.items()}}
     fixed = {"bias_scale": 1.5, "penalty": 0.01, "samples": sizes["samples"]}
-    wide = Study({**fixed, "width": 100}, {"teacher": list(TEACHERS)}, repeats=sizes["draws"], key=31)
-    single = Study({**fixed, "width": 1, "bias_scale": 0.3}, {"teacher": ["hats"]}, repeats=sizes["controls"], key=32)
-    return {"wide": Part(wide, kind), "single": Part(single, kind)}
+    wide = ex.Study({**fixed, "width": 100}, {"teacher": list(TEACHERS)}, repeats=sizes["draws"], key=31)
+    alone = {**fixed, "width": 1, "bias_scale": 0.3}
+    single = ex.Study(alone, {"teacher": ["hats"]}, repeats=sizes["controls"], key=32)
+    return {"wide": ex.Part(wide, kind, names=names), "single": ex.Part(single, kind, names=names)}
 
 
-def prediction(data: Data) -> dict[str, Any]:
-    """For each draw of neurons its projected loss P(m) at the cosines and on a fine grid, and its critical points."""
+def theory(data: ex.Data) -> ex.Data:
+    """For each draw of neurons its projected loss P(m) at the cosines and on a fine grid, and whether its critical
+    points are as claimed; and the limit of many neurons."""
+    import xarray as xr
+
+    from featlab.theory.tied.loss import ORDERS, ideal_projected_loss
+    from featlab.theory.tied.neurons import link_series
+
     series = {name: link_series(_teacher(name), ORDERS) for name in TEACHERS}
-    return {
-        part: {name: _landscapes(data[part].sel(teacher=name), series[name]) for name in data[part]["teacher"].values}
-        for part in data
-    }
+    found = {}
+    for name, part in data.items():
+        each = [_landscapes(part.sel(teacher=teacher), series[teacher]) for teacher in part["teacher"].values.tolist()]
+        found[name] = xr.concat(each, part["teacher"])
+    ideal = [[ideal_projected_loss(_teacher(name), cosine) for cosine in GRID] for name in TEACHERS]
+    return {**found, "limit": xr.Dataset({"curve": (("teacher", "grid"), ideal)}, {"teacher": list(TEACHERS)})}
 
 
-def _landscapes(data: xr.Dataset, series: LinkSeries) -> dict[str, np.ndarray]:
-    penalty, losses, curves, sound = json.loads(data.attrs["fixed"])["penalty"], [], [], []
+def _landscapes(data: ex.Dataset, series: Any) -> ex.Dataset:
+    import xarray as xr
+
+    from featlab.theory.tied.landscape import critical_points
+    from featlab.theory.tied.loss import population_loss
+    from featlab.theory.tied.neurons import Neurons
+
+    losses, curves, sound = [], [], []
     for knots, signs in zip(data["knots"].values, data["signs"].values, strict=True):
-        loss = population_loss(series, Neurons(knots, signs), penalty)
+        loss = population_loss(series, Neurons(knots, signs), data["penalty"].item())
         losses.append([loss.projected(cosine) for cosine in COSINES])
         curves.append([loss.projected(cosine) for cosine in GRID])
         points = critical_points(loss)
         sound.append(all(point.stable == (point.kind == "good") and point.kind != "other" for point in points))
-    return {"loss": np.array(losses), "curve": np.array(curves), "sound": np.array(sound)}
+    values = {"loss": (("repeat", "cosine"), losses), "curve": (("repeat", "grid"), curves), "sound": ("repeat", sound)}
+    return xr.Dataset(values)
 
 
-def verdict(data: Data, predicted: dict[str, Any]) -> Finding:
-    """The loss on samples is the predicted one; its only minima are at |m| = 1; one neuron has others."""
-    wide = predicted["wide"]
-    measured = {name: data["wide"]["loss"].sel(teacher=name).values for name in TEACHERS}
-    # What differs between draws of neurons is known, and taken off.
-    centred = {name: measured[name] - wide[name]["loss"] + wide[name]["loss"].mean(axis=0) for name in TEACHERS}
-    checks = [
-        contrast(
-            "all critical points are m = 0 with c = 0, not a minimum, or minima at m = +-1",
-            np.concatenate([wide[name]["sound"] for name in TEACHERS]),
-            predicted["single"]["hats"]["sound"],
-            name="100 neurons",
-            control_name="a single neuron",
-        )
-    ]
-    checks += [
-        close(f"the lowest loss at each cosine is P(m), s = {s}", centred[name], wide[name]["loss"].mean(axis=0))
-        for name, s in TEACHERS.items()
-    ]
+def _no_bad_minima(view: ex.View, statement: str) -> ex.Check:
+    from featlab.exhibits.checks import contrast
+
+    sound, control = (view.theory[name]["sound"].values for name in ("wide", "single"))
+    return contrast(statement, sound, control, name="100 neurons", control_name="a single neuron")
+
+
+def _lowest(view: ex.View, name: str) -> list[ex.Number]:
+    """At the equator and at the pole; what differs between draws of neurons is known, and taken off."""
     numbers = []
-    for name, s in TEACHERS.items():
-        for column in (0, -1):
-            found = mean_and_error(centred[name][:, column])
-            numbers.append(
-                Number(
-                    f"lowest loss at m = {COSINES[column]:g}, s = {s}",
-                    float(wide[name]["loss"][:, column].mean()),
-                    *found,
-                )
-            )
-    share = 1 - predicted["single"]["hats"]["sound"].mean()
-    numbers.append(Number("share of single neurons with other critical points, s = 1", None, float(share)))
-    return Finding(checks, numbers, _REMARKS)
+    for place in view.places(ex.Of("loss", "wide"), "teacher"):
+        for at in (0, -1):
+            of, fields = ex.Of("loss", "wide", {"cosine": ex.Nth(at)}), view.fields("wide", place.where)
+            found, theory = view.measured(of, place).values, view.predicted(of, place).values
+            measured = ex.mean_and_error(found - theory + theory.mean())
+            words = name.format_map({**fields, "cosine": COSINES[at]})
+            numbers.append(ex.Number(words, float(theory.mean()), *measured))
+    return numbers
 
 
-_REMARKS = (
-    (
-        "Critical points nearer to the equator than |m| = .02, other than m = 0 itself, are not looked for: slopes of "
-        "order m^(2s-1) drown in rounding there."
-    ),
-)
+def _others(view: ex.View, name: str) -> ex.Number:
+    return ex.Number(name, None, 1 - float(view.theory["single"]["sound"].mean()))
 
 
-def figure(data: Data, predicted: dict[str, Any]) -> Figure:
-    """P(m) for three information exponents: theory, samples, and the limit of many neurons."""
-    titles = [f"s = {s}" for s in TEACHERS.values()]
-    made, axes = panels(titles, x="cosine m", y="loss at the best c, over that at m = 0")
-    for place, name in zip(axes, TEACHERS, strict=True):
-        teacher, wide = _teacher(name), predicted["wide"][name]
-        scale = wide["loss"][:, 0].mean()
-        ideal = [ideal_projected_loss(teacher, cosine) / scale for cosine in GRID]
-        theory_line(place, GRID, wide["curve"].mean(axis=0) / scale, label="theory, 100 neurons")
-        theory_line(place, GRID, ideal, series=2, label="limit of many neurons")
-        found = data["wide"]["loss"].sel(teacher=name).values / scale
-        measured_points(place, COSINES, found.mean(axis=0), standard_error(found), label="lowest loss on samples")
-        place.set_ylim(0, 1.08)
-    single = predicted["single"]["hats"]["curve"]
-    theory_line(axes[0], GRID, single[0] / np.max(single[0]), series=3, label="one neuron: critical inside")
-    add_legend(axes[0], loc="lower center")
-    return made
+def _landscape(teacher: str) -> ex.Layer:
+    """P(m) over P(0): theory, samples, and the limit of many neurons."""
+
+    def draw(axes: Axes, view: ex.View) -> None:
+        from featlab.figures.panels import measured_points, theory_line
+
+        wide = view.theory["wide"].sel(teacher=teacher)
+        scale = wide["loss"].isel(cosine=0).mean().item()
+        theory_line(axes, GRID, wide["curve"].mean("repeat") / scale, label="theory, 100 neurons")
+        ideal = view.theory["limit"]["curve"].sel(teacher=teacher) / scale
+        theory_line(axes, GRID, ideal, series=2, label="limit of many neurons")
+        found = view.data["wide"]["loss"].sel(teacher=teacher).transpose("repeat", "cosine").values / scale
+        label = "lowest loss on samples"
+        measured_points(axes, COSINES, found.mean(axis=0), ex.standard_error(found), label=label)
+
+    return draw
 
 
-EXHIBIT = Exhibit(
+def _one_neuron(axes: Axes, view: ex.View) -> None:
+    from featlab.figures.panels import theory_line
+
+    curve = view.theory["single"]["curve"].isel(teacher=0, repeat=0).values
+    theory_line(axes, GRID, curve / np.max(curve), series=3, label="one neuron: critical inside")
+
+
+_AXES: dict[str, Any] = {"x": "cosine m", "ylim": (0, 1.08)}
+
+EXHIBIT = ex.Exhibit(
     id="tied-critical-points",
     title="A landscape without bad minima",
     claim="The population loss of a network whose neurons share one direction has critical points only at m = 0 with "
     "c = 0 and at |m| = 1, for a small penalty and enough neurons.",
-    document=TIED_NETWORK,
+    document=ex.TIED_NETWORK,
     papers=("bietti2022",),
     protocol="The authors' piecewise linear teachers of information exponent 1, 2 and 3; random neurons (N = 100, "
     "biases N(0, 1.5^2), lambda = .01); for each draw all critical points are found numerically, and the lowest loss "
@@ -170,7 +157,26 @@ EXHIBIT = Exhibit(
     "samples are (bias N(0, .3^2)).",
     caption="Points are means over draws of neurons with two standard errors; lines are P(m) without samples.",
     studies=studies,
-    prediction=prediction,
-    verdict=verdict,
-    figure=figure,
+    theory=theory,
+    checks={
+        "all critical points are m = 0 with c = 0, not a minimum, or minima at m = +-1": _no_bad_minima,
+        "the lowest loss at each cosine is P(m), s = {teacher_words}": ex.Close(ex.Of("loss", "wide"), each="teacher"),
+    },
+    numbers={
+        "lowest loss at m = {cosine:g}, s = {teacher_words}": _lowest,
+        "share of single neurons with other critical points, s = 1": _others,
+    },
+    remarks="Critical points nearer to the equator than |m| = .02, other than m = 0 itself, are not looked for: slopes "
+    "of order m^(2s-1) drown in rounding there.",
+    figure={
+        "s = 1": ex.Panel(
+            _landscape("hats"),
+            _one_neuron,
+            y="loss at the best c, over that at m = 0",
+            legend="lower center",
+            **_AXES,
+        ),
+        "s = 2": ex.Panel(_landscape("hats-two"), legend=None, **_AXES),
+        "s = 3": ex.Panel(_landscape("hats-three"), legend=None, **_AXES),
+    },
 )
