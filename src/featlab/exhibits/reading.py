@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -51,6 +51,7 @@ class Of:
         where: axis -> label, list of labels, FIRST, LAST, Nth(2), a slice of places, or a condition on labels.
         words: what a reader is told, with the parameters of the place in braces; the words of the study unless given.
         theory: under which name theory has it, if that is not the study's; {study} is its name.
+        runs: of which runs: those for which this quantity is true; of all unless given.
     """
 
     quantity: Reading
@@ -58,6 +59,7 @@ class Of:
     where: Mapping[str, Any] = field(default_factory=dict)
     words: str = "{words}"
     theory: str | None = None
+    runs: Reading | None = None
 
 
 @dataclass(frozen=True)
@@ -110,12 +112,16 @@ class View:
                     yield Place(study, dict(zip(own, labels, strict=True)))
 
     def fields(self, study: str, where: Mapping[str, Any]) -> dict[str, Any]:
-        """What words may speak of: the parameters of a place, its facts, `study`, its `words`, numbers of theory."""
+        """What words may speak of: the parameters of a place, its facts, `study`, its `words`, numbers of theory.
+
+        The label of an axis that has none, such as `direction`, is its number.
+        """
         from featlab.exhibits.predicting import parameters_of
 
         part, data = self.parts[study], self.data[study]
-        chosen = data.isel(_positions(data, where))
-        shared = {**self._numbers(study, where), **parameters_of(chosen), **part.facts}
+        places = _positions(data, where)
+        counted = {axis: at for axis, at in places.items() if axis not in data.coords and isinstance(at, int)}
+        shared = {**self._numbers(study, where), **parameters_of(data.isel(places)), **counted, **part.facts}
         shared |= {f"{name}_words": words[shared[name]] for name, words in part.names.items() if name in shared}
         return {**shared, "study": study, "words": part.words.format_map(shared)}
 
@@ -133,7 +139,11 @@ class View:
     def measured(self, of: Of, place: Place | None = None) -> xr.DataArray:
         """The numbers, runs along the first axis, `run`."""
         _, values, places = self._found(of, place)
-        return runs_first(values.isel(places))
+        samples = runs_first(values.isel(places))
+        if of.runs is None:
+            return samples
+        chosen = self.measured(replace(of, quantity=of.runs, runs=None), place)
+        return samples.isel(run=chosen.values.reshape(len(chosen), -1).all(axis=1))
 
     def predicted(self, of: Of, place: Place | None = None, name: Reading | None = None) -> xr.DataArray:
         """The same numbers as theory has them, where they were measured; runs first, if they differ in theory, too.
