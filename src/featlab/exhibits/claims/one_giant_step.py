@@ -34,12 +34,12 @@ _EARLIER = {
     (1, 500, 0.5): 0.106, (1, 2000, 0.5): 0.067, (1, 8000, 0.5): 0.042, (1, 32000, 0.5): 0.029,
     (1, 500, 1.0): 0.330, (1, 2000, 1.0): 0.323, (1, 8000, 1.0): 0.329, (1, 32000, 1.0): 0.330,
     (1, 500, 1.5): 0.548, (1, 2000, 1.5): 0.564, (1, 8000, 1.5): 0.571, (1, 32000, 1.5): 0.574,
-    (2, 125, 1.0): 0.144, (2, 500, 1.0): 0.093, (2, 2000, 1.0): 0.049, (2, 125, 2.0): 0.342, (2, 500, 2.0): 0.306, (2, 2000, 2.0): 0.305,
+    (2, 125, 1.0): 0.144, (2, 500, 1.0): 0.093, (2, 2000, 1.0): 0.049,
+    (2, 125, 2.0): 0.342, (2, 500, 2.0): 0.306, (2, 2000, 2.0): 0.305,
 }  # fmt: skip
 _ALLOWED = 0.05  # of the largest squared cosine: the closed form has the noise to leading order in 1/n only
 _OBSERVED = ["overlap", "norm", "subspace", "second_layer"]
-_LEAPS = ("l=1", "l=2", "l=3")
-_NO_DEGREE = "l=2, erf"  # its second coefficient is zero: the control for l = 2
+_LEAPS, _NO_DEGREE = ("l=1", "l=2", "l=3"), "l=2, erf"  # whose second coefficient is zero: the control for l = 2
 
 
 def studies(size: ex.Size) -> Mapping[str, ex.Part]:
@@ -47,8 +47,8 @@ def studies(size: ex.Size) -> Mapping[str, ex.Part]:
     # All designs have the same law: small sizes compile faster on a stored X, and a wide student has no virtual one at
     # a small d, so that the choice is left to the sizes (and, for the same choice everywhere, to a stated memory).
     quick = size is ex.Size.QUICK
-    design: dict[str, Any] = {"design": "dense"} if quick else {"memory": 4 * 10**9}
-    rule = {"learner": "giant-steps", "second_layer": "signs", "paired": True, **design, "observe": _OBSERVED}
+    rule: dict[str, Any] = {"learner": "giant-steps", "second_layer": "signs", "paired": True, "observe": _OBSERVED}
+    rule |= {"design": "dense"} if quick else {"memory": 4 * 10**9}
 
     def part(leap: int, dims: Sequence[int], powers: Sequence[float], **student: str) -> ex.Part:
         seeds = 24 if leap == 1 or quick else 8  # more neurons and far more samples for l > 1
@@ -102,8 +102,8 @@ def step_coefficient(data: ex.Dataset) -> ex.Array:
 
     last, leap = data.isel(dim=-1, kappa=-1), data["leap"].item()
     start, after = (last["overlap"].sel(time=time, drop=True) for time in (0, 1))
-    moved = (after - start) * last["second_layer"].sel(time=1)
     regressor = xr.DataArray([1, SIGNS[leap]], dims="direction") * (start * float(last["dim"]) ** 0.5) ** (leap - 1)
+    moved = (after - start) * last["second_layer"].sel(time=1)
     return (moved * regressor).sum(["neuron", "direction"]) / (regressor**2).sum(["neuron", "direction"])
 
 

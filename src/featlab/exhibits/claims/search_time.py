@@ -55,8 +55,7 @@ _SEEDS = {ex.Size.QUICK: 32, ex.Size.PAPER: 128, ex.Size.LARGE: 256}
 
 
 def run_point(point: dict[str, Any], key: int) -> list[dict[str, Any]]:
-    """Run one-pass SGD: for each seed its search, the time (in steps / d) until |m| = 1/2; that of the last look, and
-    `reached` = 0, if it took longer."""
+    """For each seed the time (in steps / d) until |m| = 1/2; that of the last look, and `reached` = 0, if later."""
     from featlab.gaussian.crossings import hitting_times
     from featlab.learners import OnlineSgd, StepLaw, TwoLayer
     from featlab.simulation import simulate
@@ -150,7 +149,6 @@ def _few_dimensions(view: ex.View) -> list[float] | None:
 
 
 _KNOWN = ("exponent-1", "exponent-2")  # those of which theory has the constant, too
-
 EXHIBIT = ex.Exhibit(
     id="search-time",
     title="How long one-pass SGD searches",

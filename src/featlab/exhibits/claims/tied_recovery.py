@@ -17,18 +17,21 @@ from featlab import exhibits as ex
 RECOVERED = 0.8  # projecting a linear target on n < d samples gives sqrt(n/d), .56 for n = d^.75
 TARGETS = {1: "h1", 2: "He2(h1)/sqrt(2)", 3: "He3(h1)/sqrt(6)"}
 # Information exponent -> dimension and powers of it that n goes through. The last ones are well above what it takes.
-_QUICK: dict[int, tuple[int, tuple[float, ...]]] = {1: (100, (1.7,))}
-_PAPER: dict[int, tuple[int, tuple[float, ...]]] = {
-    1: (100, (0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25)),
-    2: (100, (1.0, 1.25, 1.5, 1.75, 2.0)),
-    3: (40, (1.0, 1.5, 1.75, 2.0, 2.25, 2.5)),
-}
-_LARGE = {1: (400, _PAPER[1][1]), 2: (200, _PAPER[2][1]), 3: (60, (*_PAPER[3][1], 2.75))}
-_SIZES = {
-    ex.Size.QUICK: (_QUICK, {"seeds": 24, "restarts": 1, "time": 80.0}),
-    ex.Size.PAPER: (_PAPER, {"seeds": 12, "restarts": 8, "time": 200.0}),
-    ex.Size.LARGE: (_LARGE, {"seeds": 12, "restarts": 8, "time": 400.0}),
-}
+_Sweeps = dict[int, tuple[int, list[float]]]
+_ONE, _TWO, _THREE = (
+    [0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25],
+    [1.0, 1.25, 1.5, 1.75, 2.0],
+    [1.0, 1.5, 1.75, 2.0, 2.25, 2.5],
+)
+_SIZES: dict[ex.Size, tuple[_Sweeps, dict[str, Any]]] = {
+    ex.Size.QUICK: ({1: (100, [1.7])}, {"seeds": 24, "restarts": 1, "time": 80.0}),
+    ex.Size.PAPER: (
+        {1: (100, _ONE), 2: (100, _TWO), 3: (40, _THREE)}, {"seeds": 12, "restarts": 8, "time": 200.0}
+    ),
+    ex.Size.LARGE: (
+        {1: (400, _ONE), 2: (200, _TWO), 3: (60, [*_THREE, 2.75])}, {"seeds": 12, "restarts": 8, "time": 400.0}
+    ),
+}  # fmt: skip
 _RULE = {
     "learner": "tied-flow", "width": 100, "bias_scale": 1.5, "penalty": 0.01, "noise": 0.01, "frozen_time": 40.0,
     "interval": 20.0, "max_steps": 20_000, "design": "dense",
