@@ -85,6 +85,24 @@ def test_a_prediction_for_each_run_is_taken_off():
     assert not check(ex.Close("height", 1.0), told).passed
 
 
+def test_of_some_runs_only(view):
+    """Those above the mean lie above what all runs tend to."""
+    high = ex.Of("height", "one", END, runs=lambda data: data["height"] > data["height"].mean("seed"))
+    place = ex.Place("one", {"dim": 20})
+    every, some = (view.measured(of, place).values for of in (ex.Of("height", "one", END), high))
+    assert np.array_equal(some, every[every > every.mean()])
+    tends_to = ex.Close(high, lambda at: 3.0 * at["dim"], each="dim", only=lambda at: at["dim"] == 20)
+    assert check(tends_to, view).outcome is ex.Outcome.FAILS
+
+
+def test_an_axis_without_labels_is_spoken_of_by_its_number(view):
+    bare = {"one": view.data["one"].drop_vars("time")}
+    parts = {"one": ex.Part(ex.Study(), names={"time": {0: "early", 1: "later", 2: "late"}})}
+    told = ex.View(bare, {}, parts, view.known)
+    rows = tabled({"{time}: {time_words}": ex.Value(ex.Of("height", "one", {"dim": 10}), False, each="time")}, told)
+    assert [row.name for row in rows] == ["0: early", "1: later", "2: late"]
+
+
 def test_a_study_of_another_size_is_passed_over_and_an_unknown_one_refused(view):
     assert judged({"s": ex.Close(ex.Of("height", "three"))}, view) == []
     assert judged({"s": ex.Contrast(ONE, ex.Of("height", "three"), beyond=1.0)}, view) == []

@@ -186,11 +186,15 @@ class Exponent(DeclaredCheck):
 
     def judge(self, view: View, statement: str) -> list[Check]:
         """One check for each place that has enough points."""
-        enough = [at for at in self.places(view) if len(self.points(view, at[0])[0]) >= self.least]
-        if enough or self.needs is None:
-            return [self.judge_at(view, place, fields, statement) for place, fields in enough]
+        found = super().judge(view, statement)
+        if found or self.needs is None:
+            return found
         detail = f"it takes {self.least} points at least."
         return [Check(statement, Outcome.CANNOT_TELL, detail, f"the exponent {self.wrong}", False, needs=self.needs)]
+
+    def places(self, view: View) -> Iterator[tuple[Place, dict[str, Any]]]:
+        """Those that have enough points."""
+        return (at for at in super().places(view) if len(self.points(view, at[0])[0]) >= self.least)
 
     def points(self, view: View, place: Place) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """x, y and its error."""
@@ -367,7 +371,7 @@ class Corrected:
 
     Attributes:
         stated, amended: the two checks.
-        correction: what was corrected.
+        correction: what was corrected, with the parameters of the place in braces.
         statement: of the amended one, if it has other words.
     """
 
@@ -378,9 +382,11 @@ class Corrected:
 
     def judge(self, view: View, statement: str) -> list[Check]:
         """Each check of the one, or that of the other in its place."""
+        stated = self.stated.judge(view, statement)
         amended = self.amended.judge(view, self.statement or statement)
-        pairs = zip(self.stated.judge(view, statement), amended, strict=True)
-        return [corrected(stated, amended, self.correction) for stated, amended in pairs]
+        words = [self.correction.format_map(fields) for _, fields in self.stated.places(view)]
+        words = words or [self.correction] * len(stated)
+        return [corrected(*both) for both in zip(stated, amended, words, strict=True)]
 
 
 AnyCheck = DeclaredCheck | Corrected | Callable[[View, str], Check | Sequence[Check]]

@@ -18,7 +18,7 @@ def magnitude(name: str) -> Quantity:
     return lambda data: abs(data[name])
 
 
-def hitting_time(name: str, level: float) -> Quantity:
+def hitting_time(of_what: str | Quantity, level: float) -> Quantity:
     """The first time at which |x| reaches a level, between two looks by a straight line; infinite if it never does."""
 
     def of(data: xr.Dataset) -> xr.DataArray:
@@ -30,7 +30,8 @@ def hitting_time(name: str, level: float) -> Quantity:
             flat = hitting_times(data["time"].values, values.reshape(-1, values.shape[-1]), level)
             return flat.reshape(values.shape[:-1])
 
-        return xr.apply_ufunc(along_time, abs(data[name]), input_core_dims=[["time"]])
+        values = data[of_what] if isinstance(of_what, str) else of_what(data)
+        return xr.apply_ufunc(along_time, abs(values), input_core_dims=[["time"]])
 
     return of
 

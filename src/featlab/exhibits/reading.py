@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -52,6 +52,7 @@ class Of:
             axes that were zipped, on the parameters of a point.
         words: what a reader is told, with the parameters of the place in braces; the words of the study unless given.
         theory: under which name theory has it, if that is not the study's; {study} is its name.
+        runs: of which runs: those for which this quantity is true; of all unless given.
     """
 
     quantity: Reading
@@ -59,6 +60,7 @@ class Of:
     where: Mapping[str, Any] = field(default_factory=dict)
     words: str = "{words}"
     theory: str | None = None
+    runs: Reading | None = None
 
 
 @dataclass(frozen=True)
@@ -112,13 +114,18 @@ class View:
                     yield Place(study, {axis: at for point in points for axis, at in point.items()})
 
     def fields(self, study: str, where: Mapping[str, Any]) -> dict[str, Any]:
-        """What words may speak of: the parameters of a place, its facts, `study`, its `words`, numbers of theory."""
+        """What words may speak of: the parameters of a place, its facts, `study`, its `words`, numbers of theory.
+
+        The label of an axis that has none, such as `direction`, is its number.
+        """
         from featlab.exhibits.predicting import parameters_of
 
         part, data = self.parts[study], self.data[study]
-        chosen = data.isel(_positions(data, where))
+        places = _positions(data, where)
+        chosen = data.isel(places)
         common = {str(name): chosen[name].values[0].item() for name in chosen.coords if _is_common(chosen, name)}
-        shared = {**self._numbers(study, where), **common, **parameters_of(chosen), **part.facts}
+        counted = {axis: at for axis, at in places.items() if axis not in data.coords and isinstance(at, int)}
+        shared = {**self._numbers(study, where), **common, **parameters_of(chosen), **counted, **part.facts}
         shared |= {f"{name}_words": words[shared[name]] for name, words in part.names.items() if name in shared}
         return {**shared, "study": study, "words": part.words.format_map(shared)}
 
@@ -136,7 +143,11 @@ class View:
     def measured(self, of: Of, place: Place | None = None) -> xr.DataArray:
         """The numbers, runs along the first axis, `run`."""
         _, values, places = self._found(of, place)
-        return runs_first(values.isel(places))
+        samples = runs_first(values.isel(places))
+        if of.runs is None:
+            return samples
+        chosen = self.measured(replace(of, quantity=of.runs, runs=None), place)
+        return samples.isel(run=chosen.values.reshape(len(chosen), -1).all(axis=1))
 
     def predicted(self, of: Of, place: Place | None = None, name: Reading | None = None) -> xr.DataArray:
         """The same numbers as theory has them, where they were measured; runs first, if they differ in theory, too.

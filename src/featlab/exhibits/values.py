@@ -19,6 +19,8 @@ from featlab.exhibits.verdict import Number
 class Value(Declared):
     """A number of each study it speaks of, at each point along `each`.
 
+    If it speaks of some runs only, it takes two of them.
+
     Attributes:
         values: the numbers of all runs.
         predicted: whether theory has it; or what is predicted: a number, or the name of one that theory has.
@@ -45,6 +47,8 @@ class Value(Declared):
         """One row for each place."""
         found = []
         for place, fields in self.places(view):
+            if self.of.runs is not None and len(view.measured(self.of, place)) < 2:
+                continue
             measured, error = self._measured(view, place) if self.measured else (None, None)
             predicted, earlier = self._predicted(view, place, fields), self._earlier(fields)
             found.append(Number(name.format_map(fields), predicted, measured, error, earlier))

@@ -8,33 +8,20 @@ the lines g2 = g1 and g2 = 2 g1.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from featlab.exhibits.checks import exponent_at_most, identity, mean_and_error, ordered
-from featlab.exhibits.documents import STRUCTURED_DATA
-from featlab.exhibits.protocol import Data, Exhibit, Part, Size
-from featlab.exhibits.verdict import Check, Finding, Number, Outcome
-from featlab.figures.complexity import MeasuredExponent, draw_complexity
-from featlab.figures.panels import mark, measured_points, panels, theory_line
-from featlab.figures.style import INK, TEXT_SIZE, add_legend
-from featlab.gaussian.crossings import crossing_with_error
-from featlab.gaussian.hermite import Floats
-from featlab.gaussian.powerlaw import PowerLaw, fit_power_law
-from featlab.study import Study
-from featlab.targets import SpikeLaw
-from featlab.theory.flows.complexity import complexity_map, typical_start
+from featlab import exhibits as ex
 
-Place = tuple[float, float]  # (g1, g2)
-Half = tuple[Floats, Floats, Floats]  # dimensions, numbers of samples, errors
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 FOUND = 0.9
 K = 3
 PLACES = ((0.5, 0.0), (0.3, 0.4), (0.2, 0.5), (0.0, 0.9))  # (g1, g2), from the dearest to the cheapest
-DIMS = {Size.QUICK: (), Size.PAPER: (40, 80, 160, 320), Size.LARGE: (40, 80, 160, 320, 640)}
+_DIMS = {ex.Size.QUICK: (), ex.Size.PAPER: (40, 80, 160, 320), ex.Size.LARGE: (40, 80, 160, 320, 640)}
 _RATIOS = (2, 4, 8, 16, 32, 64, 128, 256)  # n / d
 _TASK: dict[str, Any] = {
     "learner": "normalised-flow",
@@ -49,161 +36,165 @@ _TASK: dict[str, Any] = {
     "observe": ["field_correlation"],
 }
 _LEAST = 3  # dimensions for an exponent
-_FAR = (1e12, 1e14)  # dimensions at which delta_0 is looked at for its power
+_FAR = (10**12, 10**14)  # dimensions at which delta_0 is looked at for its power, in all regimes, off the two lines
+_STARTS = ((0.5, 0.2), (0.4, 0.1), (0.4, 0.6), (0.3, 0.45), (0.1, 0.5), (0.2, 0.8))
+_EARLIER = {(160, PLACES[0]): 48.0, (160, PLACES[-1]): 6.0}  # n / d of half success
 
 
-def studies(size: Size) -> Mapping[str, Part]:
+def studies(size: ex.Size) -> Mapping[str, ex.Part]:
     """The dearest and the cheapest place with n = 8 d samples; beyond quick the success over n and d at four places."""
-    one = {**_TASK, "dim": 64, "samples": 8 * 64, "seeds": 32 if size is Size.QUICK else 128}
-    parts = {"places": Part(Study(one, {"alignment,spike": [PLACES[0], PLACES[-1]]}, key=52))}
-    for dim in DIMS[size]:
+    one = {**_TASK, "dim": 64, "samples": 8 * 64, "seeds": 32 if size is ex.Size.QUICK else 128}
+    parts = {"places": ex.Part(ex.Study(one, {"alignment,spike": [PLACES[0], PLACES[-1]]}, key=52))}
+    for dim in _DIMS[size]:
         fixed = {**_TASK, "dim": dim, "seeds": 4}
         axes = {"alignment,spike": PLACES, "ratio": [ratio for ratio in _RATIOS if ratio * dim <= 320 * 256]}
-        parts[f"d{dim}"] = Part(Study(fixed, axes, {"samples": "ratio*dim"}, repeats=12, key=51 + dim))
+        parts[f"d{dim}"] = ex.Part(ex.Study(fixed, axes, {"samples": "ratio*dim"}, repeats=12, key=51 + dim))
     return parts
 
 
-def prediction(data: Data) -> dict[int, xr.DataArray]:
-    """The maps of k = 1 to 4."""
+def theory(data: ex.Data) -> ex.Data:
+    """The maps of k = 2 and 3; the power of delta_0, from the covariance itself and as the map has it."""
+    import xarray as xr
+
+    from featlab.targets import SpikeLaw
+    from featlab.theory.flows.complexity import complexity_map, typical_start
+
     g1, g2 = np.linspace(0, 0.5, 51), np.linspace(0, 1, 101)
-    axes = {"g2": g2, "g1": g1}
-    return {k: xr.DataArray(complexity_map(k, g1, g2).samples, axes, [*axes]) for k in (1, 2, 3, 4)}
-
-
-def verdict(data: Data, predicted: dict[int, xr.DataArray]) -> Finding:
-    """The map's start, its order, and, with several dimensions, its exponents as bounds of the measured ones."""
-    found = _correlations(data["places"])
-    names = {place: f"(g1, g2) = ({place[0]:g}, {place[1]:g})" for place in PLACES}
-    checks = [
-        _start_powers(),
-        ordered("He3, d = 64, n = 8 d: cheaper on the map is easier", {names[place]: found[place] for place in found}),
+    maps = [
+        xr.Dataset({"power": (("g2", "g1"), complexity_map(k, g1, g2).samples)}, {"g2": g2, "g1": g1}) for k in (2, K)
     ]
-    numbers = [
-        Number(f"correlation at n = 8 d, d = 64, {names[place]}", None, *mean_and_error(values))
-        for place, values in found.items()
-    ]
-    for place in PLACES:
-        dims, samples, errors = _halves(data, place)
-        bound = _exponent(predicted[K], place)
-        statement = f"{names[place]}: half of the runs succeed with n = O(d^{bound:.2g}) samples"
-        if len(dims) < _LEAST:
-            checks.append(_too_few(statement, len(dims)))
-            continue
-        checks.append(exponent_at_most(statement, dims, samples, errors, bound, wrong=0.5))
-        law = fit_power_law(dims, samples, errors)
-        numbers.append(Number(f"exponent of n, {names[place]}, at most", bound, law.exponent, law.exponent_error))
-        for dim, half, error in zip(dims.tolist(), (samples / dims).tolist(), (errors / dims).tolist(), strict=True):
-            earlier = {PLACES[0]: 48.0, PLACES[-1]: 6.0}.get(place) if dim == 160 else None
-            numbers.append(Number(f"n / d of half success, d = {dim:g}, {names[place]}", None, half, error, earlier))
-    remarks = ["The theorem says what suffices; exponents below the map's do not contradict it."]
-    return Finding(checks, numbers, remarks)
+    starts = np.array([[typical_start(SpikeLaw(b, a).at(dim), dim) for dim in _FAR] for a, b in _STARTS])
+    powers = -np.log(starts[:, 1] / starts[:, 0]) / np.log(_FAR[1] / _FAR[0])
+    stated = [complexity_map(K, np.array([a]), np.array([b])).start.item() for a, b in _STARTS]
+    start = xr.Dataset({"power": ("place", powers), "stated": ("place", stated)})
+    return {"k = 2": maps[0], "k = 3": maps[1], "start": start}
 
 
-def _start_powers() -> Check:
-    """delta_0 from the covariance itself, against d^-s of the map, off its two lines."""
-    places = ((0.5, 0.2), (0.4, 0.1), (0.4, 0.6), (0.3, 0.45), (0.1, 0.5), (0.2, 0.8))
-    differences, controls = [], []
-    for g1, g2 in places:
-        starts = [typical_start(SpikeLaw(g2, g1).at(int(dim)), int(dim)) for dim in _FAR]
-        power = -float(np.log(starts[1] / starts[0]) / np.log(_FAR[1] / _FAR[0]))
-        stated = float(complexity_map(K, np.array([g1]), np.array([g2])).start.item())
-        differences.append(abs(power - stated))
-        controls.append(abs(power - 0.5))
-    return identity(
-        "delta_0 = d^-s in all three regimes, d from 10^12 to 10^14",
-        max(differences),
-        0.02,
-        control="s = 1/2 everywhere, as without a spike",
-        control_difference=max(controls),
-    )
+def correlation(data: ex.Dataset) -> ex.Array:
+    """Of the neuron with the target's field, at the end."""
+    return abs(data["field_correlation"]).isel(neuron=0, direction=0, time=-1)
 
 
-def _too_few(statement: str, seen: int) -> Check:
-    detail = f"half success was measured at {seen} dimensions, of which {_LEAST} are needed."
-    needs = "the paper size, d = 40 to 320"
-    return Check(statement, Outcome.CANNOT_TELL, detail, "the bound 0.5", refused=False, needs=needs)
+def _power(view: ex.View, place: tuple[float, float]) -> float:
+    """What suffices, on the map."""
+    return float(view.theory[f"k = {K}"]["power"].sel(g1=place[0], g2=place[1], method="nearest"))
 
 
-def _exponent(chart: xr.DataArray, place: Place) -> float:
-    return float(chart.sel(g1=place[0], g2=place[1], method="nearest"))
-
-
-def _correlations(data: xr.Dataset) -> dict[Place, Floats]:
-    """Of each place, over seeds."""
-    last = abs(data["field_correlation"]).isel(neuron=0, direction=0, time=-1)
-    pairs = zip(last["alignment"].values.tolist(), last["spike"].values.tolist(), strict=True)
-    return {pair: last.isel(alignment_spike=at).values.ravel() for at, pair in enumerate(pairs)}
-
-
-def _halves(data: Data, place: Place) -> Half:
+def _halves(view: ex.View, place: int) -> np.ndarray:
     """Dimensions, numbers of samples at which half of the runs succeed, their errors; where there is such a number."""
+    from featlab.gaussian.crossings import crossing_with_error
+
     rows = []
-    for name, part in data.items():
-        if name == "places":
-            continue
-        last = abs(part["field_correlation"]).isel(neuron=0, direction=0, time=-1, alignment_spike=PLACES.index(place))
-        dim = int(name[1:])
-        success = (last > FOUND).stack(run=("repeat", "seed")).transpose("run", "ratio")
-        samples, error = crossing_with_error(success["ratio"].values * dim, success.values, 0.5)
-        if np.isfinite(error) and error > 0:
-            rows.append((float(dim), samples, error))
-    dims, found, errors = np.transpose(rows) if rows else np.empty((3, 0))
-    return dims, found, errors
+    for name in view.data:
+        if name != "places":
+            success = view.measured(ex.Of(correlation, name, {"alignment_spike": place})) > FOUND
+            dim = view.data[name]["dim"].item()
+            samples, error = crossing_with_error(success["ratio"].values * dim, success.values, 0.5)
+            if np.isfinite(error) and error > 0:
+                rows.append((float(dim), samples, error))
+    return np.transpose(rows) if rows else np.empty((3, 0))
 
 
-def figure(data: Data, predicted: dict[int, xr.DataArray]) -> Figure:
+def _laws(view: ex.View) -> dict[tuple[float, float], tuple[np.ndarray, Any]]:
+    """Of each place where there are enough dimensions, half success and the power law through it."""
+    from featlab.gaussian.powerlaw import fit_power_law
+
+    halves = {place: _halves(view, at) for at, place in enumerate(PLACES)}
+    return {place: (half, fit_power_law(*half)) for place, half in halves.items() if half.shape[1] >= _LEAST}
+
+
+def _bounds(view: ex.View, statement: str) -> list[ex.Check]:
+    """With several dimensions, the map's exponents are bounds of the measured ones."""
+    from featlab.exhibits.checks import exponent_at_most
+
+    checks = []
+    for at, (g1, g2) in enumerate(PLACES):
+        half, bound = _halves(view, at), _power(view, (g1, g2))
+        words = statement.format(alignment=g1, spike=g2, bound=bound)
+        if half.shape[1] >= _LEAST:
+            checks.append(exponent_at_most(words, *half, bound, wrong=0.5))
+        else:
+            detail = f"half success was measured at {half.shape[1]} dimensions, of which {_LEAST} are needed."
+            needs = "the paper size, d = 40 to 320"
+            checks.append(ex.Check(words, ex.Outcome.CANNOT_TELL, detail, "the bound 0.5", refused=False, needs=needs))
+    return checks
+
+
+def _half_successes(view: ex.View, name: str) -> list[ex.Number]:
+    """At each place the exponent, and n / d at each dimension."""
+    numbers = []
+    for place, (half, law) in _laws(view).items():
+        where = f"(g1, g2) = ({place[0]:g}, {place[1]:g})"
+        words = f"exponent of n, {where}, at most"
+        numbers.append(ex.Number(words, _power(view, place), law.exponent, law.exponent_error))
+        for dim, samples, error in half.T.tolist():
+            earlier = _EARLIER.get((dim, place))
+            numbers.append(ex.Number(name.format(dim=dim, where=where), None, samples / dim, error / dim, earlier))
+    return numbers
+
+
+def figure(view: ex.View) -> Figure:
     """The maps of k = 2 and 3, and what was measured for k = 3."""
-    halves = {place: _halves(data, place) for place in PLACES}
-    laws = {place: fit_power_law(*half) for place, half in halves.items() if len(half[0]) >= _LEAST}
+    from featlab.figures.complexity import MeasuredExponent, draw_complexity
+    from featlab.figures.panels import panels
+    from featlab.figures.style import INK, TEXT_SIZE
+
+    laws = _laws(view)
     made, (*maps, measured) = panels(["", "", "k = 3: half success" if laws else "k = 3, d = 64, n = 8 d"])
-    for axes, k in zip(maps, (2, 3), strict=True):
-        chart = predicted[k]
-        points = [MeasuredExponent(*place, law.exponent) for place, law in laws.items()] if k == K else []
+    for axes, k in zip(maps, (2, K), strict=True):
+        chart = view.theory[f"k = {k}"]["power"]
+        points = [MeasuredExponent(*place, law.exponent) for place, (_, law) in laws.items()] if k == K else []
         grid = (chart["g1"].values, chart["g2"].values, chart.values)
         colours = draw_complexity(axes, *grid, title=f"k = {k}", measured=points, limits=(1.0, 3.0))
-    if not laws:
-        for place in _correlations(data["places"]):
-            maps[-1].plot(*place, "o", color="white", markeredgecolor=INK, clip_on=False)
     bar = made.colorbar(colours, ax=maps)
     bar.set_label("power of d that suffices", color=INK, fontsize=TEXT_SIZE)
+    if laws:
+        _draw_halves(measured, view, laws)
+    else:
+        _draw_places(measured, maps[-1], view)
     handles, labels = maps[-1].get_legend_handles_labels()
     made.legend(handles, labels, loc="outside lower left", ncols=3, frameon=False, fontsize=TEXT_SIZE, labelcolor=INK)
-    if laws:
-        _draw_halves(measured, halves, laws, predicted[K])
-    else:
-        _draw_places(measured, data, predicted[K])
     return made
 
 
-def _draw_places(axes: Axes, data: Data, chart: xr.DataArray) -> None:
-    found = _correlations(data["places"])
-    means, errors = np.transpose([mean_and_error(values) for values in found.values()])
-    measured_points(axes, [_exponent(chart, place) for place in found], means, errors, label="normalised flow")
+def _draw_places(axes: Axes, chart: Axes, view: ex.View) -> None:
+    from featlab.figures.panels import mark, measured_points
+    from featlab.figures.style import INK
+
+    for at, place in enumerate((PLACES[0], PLACES[-1])):
+        chart.plot(*place, "o", color="white", markeredgecolor=INK, clip_on=False)
+        mean, error = ex.mean_and_error(view.measured(ex.Of(correlation, "places", {"alignment_spike": at})).values)
+        measured_points(axes, [_power(view, place)], [mean], [error])
     axes.set(xlabel="power of d on the map", ylabel="correlation with the target's field", ylim=(0, 1.05))
     mark(axes, FOUND, "found", along="y")
 
 
-def _draw_halves(axes: Axes, halves: Mapping[Place, Half], laws: Mapping[Place, PowerLaw], chart: xr.DataArray) -> None:
+def _draw_halves(axes: Axes, view: ex.View, laws: Mapping[tuple[float, float], tuple[np.ndarray, Any]]) -> None:
     """The number of samples of half success against d, with the fitted power law of each place."""
-    for series, (place, law) in enumerate(laws.items()):
-        dims, samples, errors = halves[place]
-        label = f"({place[0]:g}, {place[1]:g}): {law.exponent:.2f}, at most {_exponent(chart, place):.2g}"
-        measured_points(axes, dims, samples, errors, series=series, label=label)
-        theory_line(axes, dims, law.predict(dims), series=series)
+    from featlab.figures.panels import measured_points, theory_line
+    from featlab.figures.style import add_legend
+
+    for series, (place, (half, law)) in enumerate(laws.items()):
+        label = f"({place[0]:g}, {place[1]:g}): {law.exponent:.2f}, at most {_power(view, place):.2g}"
+        measured_points(axes, *half, series=series, label=label)
+        theory_line(axes, half[0], law.predict(half[0]), series=series)
+    top = 30 * max(half[1].max() for half, _ in laws.values())  # room for the legend
     axes.set(xscale="log", yscale="log", xlabel="dimension d", ylabel="samples for half success, n")
-    ticks = max((halves[place][0] for place in laws), key=len)
+    axes.set_ylim(top=top)
+    ticks = max((half[0] for half, _ in laws.values()), key=len)
     axes.set_xticks(ticks, [f"{dim:g}" for dim in ticks])
     axes.minorticks_off()
-    axes.set_ylim(top=30 * max(halves[place][1].max() for place in laws))  # room for the legend
     add_legend(axes, loc="upper left", title="(g1, g2): exponent")
 
 
-EXHIBIT = Exhibit(
+_WHERE = "(g1, g2) = ({alignment:g}, {spike:g})"
+
+EXHIBIT = ex.Exhibit(
     id="complexity-map",
     title="What a spike is worth",
     claim="The samples that suffice for the normalised flow, as a power of d, fall continuously from k to 1 as a spike "
     "grows stronger and better aligned, in three regimes that meet at g2 = g1 and g2 = 2 g1.",
-    document=STRUCTURED_DATA,
+    document=ex.STRUCTURED_DATA,
     papers=("mousavi2023",),
     protocol="The map is the theorem's. Its start delta_0 is checked against the covariance itself, its order by the "
     "normalised flow on He3/sqrt(6), noise .1, from the right hemisphere, and from the paper size on its exponents as "
@@ -212,8 +203,26 @@ EXHIBIT = Exhibit(
     caption="Colours and contours: the power of d that suffices. Points: where was measured, and in the colour of the "
     "exponent where it was; error bars are two standard errors, lines on the right fitted power laws.",
     studies=studies,
-    prediction=prediction,
-    verdict=verdict,
+    theory=theory,
+    checks={
+        "delta_0 = d^-s in all three regimes, d from 10^12 to 10^14": ex.Identity(
+            lambda view, at: float(abs(view.theory["start"]["power"] - view.theory["start"]["stated"]).max()),
+            0.02,
+            control="s = 1/2 everywhere, as without a spike",
+            control_difference=lambda view, at: float(abs(view.theory["start"]["power"] - 0.5).max()),
+        ),
+        "He3, d = {dim}, n = 8 d: cheaper on the map is easier": ex.Ordered(
+            ex.Of(correlation, "places", words=_WHERE), along="alignment_spike"
+        ),
+        _WHERE + ": half of the runs succeed with n = O(d^{bound:.2g}) samples": _bounds,
+    },
+    numbers={
+        "correlation at n = 8 d, d = {dim}, " + _WHERE: ex.Value(
+            ex.Of(correlation, "places"), False, each="alignment_spike"
+        ),
+        "n / d of half success, d = {dim:g}, {where}": _half_successes,
+    },
+    remarks="The theorem says what suffices; exponents below the map's do not contradict it.",
     figure=figure,
     shows=("normalised_flow",),
 )

@@ -6,205 +6,164 @@ first layer has learned exactly U_t: the talk's conjecture 1, proven in expectat
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
-from matplotlib.figure import Figure
 
-from featlab.analysis.grids import build_grids
-from featlab.analysis.staircase import giant_staircase
-from featlab.exhibits.checks import agrees, contrast, mean_and_error, standard_error
-from featlab.exhibits.documents import GIANT_STEPS
-from featlab.exhibits.predicting import at_point, predict_at
-from featlab.exhibits.protocol import Data, Exhibit, Part, Size
-from featlab.exhibits.verdict import Check, Finding, Number, Outcome
-from featlab.figures.panels import mark, measured_points, panels, theory_line
-from featlab.figures.style import INK, SERIES, add_legend
-from featlab.study import Study
-from featlab.targets import target
+from featlab import exhibits as ex
 
-_EQUAL, _OPPOSITE = "example 2", "example 1"
-_TARGETS = {
-    _OPPOSITE: "h1 + He2(h1) + h2 - He2(h2)",
-    _EQUAL: "h1 + He2(h1) + h2 + He2(h2)",
-    "example 3, first case": "h1 + h1*h2 + h1*h3",
-    "example 3, second case": "h1 + h1*h2 + He3(h1)*h3",
-    "three stairs": "h1 + He3(h1)*h2 + He3(h2)*h3",
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_OPPOSITE, _EQUAL, _THIRD, _FOURTH = "example 1", "example 2", "example 3, first case", "example 3, second case"
+# Where He3 of a known direction is needed, neurons must differ: biases, more samples and larger steps.
+_BIASED = {"width": 32, "biases": "gaussian", "steps": 3, "scale": [4, 2, 2]}
+_CASES: dict[str, tuple[str, int, dict[str, Any]]] = {  # target, samples over dimension, what else is its own
+    _OPPOSITE: ("h1 + He2(h1) + h2 - He2(h2)", 4, {}),
+    _EQUAL: ("h1 + He2(h1) + h2 + He2(h2)", 4, {}),
+    _THIRD: ("h1 + h1*h2 + h1*h3", 4, {}),
+    _FOURTH: ("h1 + h1*h2 + He3(h1)*h3", 32, _BIASED),
+    "three stairs": ("h1 + He3(h1)*h2 + He3(h2)*h3", 32, _BIASED),
 }
-_PLAIN = (_OPPOSITE, _EQUAL, "example 3, first case")
 _SIZES = {
-    Size.QUICK: {"dim": 1000, "seeds": 10, "width": 16, "steps": 2},
-    Size.PAPER: {"dim": 10_000, "seeds": 10, "width": 64, "steps": 4},
-    Size.LARGE: {"dim": 10**6, "seeds": 10, "width": 64, "steps": 4},
+    ex.Size.QUICK: {"dim": 1000, "seeds": 10, "width": 16, "steps": 2, "design": "dense"},
+    ex.Size.PAPER: {"dim": 10_000, "seeds": 10, "width": 64, "steps": 4, "design": "virtual"},
+    ex.Size.LARGE: {"dim": 10**6, "seeds": 10, "width": 64, "steps": 4, "design": "virtual"},
 }
-_TICKS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+_OBSERVED = ["overlap", "gram", "subspace", "second_layer", "biases"]
 _FOUND = 2.0  # a direction is found when its singular value is so many times that of an untrained layer
 _PREDICTED_SEEDS = 4
-_PROTOTYPE = {  # second (third) singular value after step 2, d = 10^4
-    (_OPPOSITE, 1): 0.171,
-    (_EQUAL, 1): 0.010,
-    ("example 3, first case", 1): 0.123,
-    ("example 3, first case", 2): 0.008,
-    ("example 3, second case", 2): 0.0344,
-}
+# Second (1) and third (2) singular value after step 2, d = 10^4.
+_EARLIER = {(_OPPOSITE, 1): 0.171, (_EQUAL, 1): 0.010, (_THIRD, 1): 0.123, (_THIRD, 2): 0.008, (_FOURTH, 2): 0.0344}
 
 
-def studies(size: Size) -> Mapping[str, Part]:
-    """The talk's examples; those that need He3 of a known direction take biases, more samples and larger steps."""
-    sizes, design = _SIZES[size], "dense" if size is Size.QUICK else "virtual"
-    chosen = _TARGETS if size is not Size.QUICK else (_OPPOSITE, _EQUAL)
-    parts = {}
-    for place, name in enumerate(chosen):
-        fixed = {"target": _TARGETS[name], "learner": "giant-steps", "second_layer": "gaussian", **sizes}
-        fixed |= {"design": design, "samples": 4 * sizes["dim"]}
-        if name not in _PLAIN:
-            fixed |= {"width": 32, "biases": "gaussian", "samples": 32 * sizes["dim"], "steps": 3, "scale": [4, 2, 2]}
-        observed = ["overlap", "gram", "subspace", "second_layer", "biases"]
-        parts[name] = Part(Study(fixed, key=241 + place, observe=observed))
-    return parts
+def studies(size: ex.Size) -> Mapping[str, ex.Part]:
+    """The talk's examples; at quick size the first two."""
+    sizes, parts = _SIZES[size], {}
+    for place, (name, (target, ratio, own)) in enumerate(_CASES.items()):
+        fixed = {"target": target, "learner": "giant-steps", "second_layer": "gaussian", **sizes}
+        fixed |= {"samples": ratio * sizes["dim"], **own}
+        study = ex.Study(fixed, key=241 + place, observe=_OBSERVED)
+        parts[name] = ex.Part(study, names={"component": {0: "first", 1: "second", 2: "third"}})
+    return parts if size is not ex.Size.QUICK else {name: parts[name] for name in (_OPPOSITE, _EQUAL)}
+
+
+def theory(data: ex.Data) -> ex.Data:
+    """What the recursion says of each target; of example 1 the limit d -> infinity, too, from the starts of some seeds.
+
+    `other` is the staircase of another target, `floor` twice (1 + sqrt(r/p))/sqrt(d), the largest singular value over
+    sqrt(p) of p random rows' cosines with r axes.
+    """
+    found = {name: _recursion(part) for name, part in data.items()}
+    runs = data[_OPPOSITE].isel(seed=slice(_PREDICTED_SEEDS))
+    made = ex.predict_at(runs, start=ex.at_point(runs))
+    norms = np.sqrt(np.diagonal(made["gram"], axis1=-2, axis2=-1))
+    cosines = made["overlap"].transpose("seed", "time", "neuron", "direction").values / norms[..., None]
+    values = np.linalg.svd(cosines / np.sqrt(cosines.shape[2]), compute_uv=False)
+    limit = made.assign(subspace=(("seed", "time", "component"), values))
+    found[_OPPOSITE] = found[_OPPOSITE].assign(limit=limit["subspace"].mean("seed"))
+    return {**found, f"{_OPPOSITE}, limit": limit}
+
+
+def _recursion(part: ex.Dataset) -> ex.Dataset:
+    fixed, steps = ex.parameters_at(part), part.sizes["time"] - 1
+    right = dimensions(fixed["target"], steps)
+    wrong = next(other for other in (dimensions(text, steps) for text, _, _ in _CASES.values()) if other != right)
+    floor = _FOUND * (1 + np.sqrt(part.sizes["direction"] / fixed["width"])) / np.sqrt(fixed["dim"])
+    return part[["time"]].assign(
+        dimension=("time", list(right)),
+        other=("time", list(wrong)),
+        floor=float(floor),
+        dimensions=_words(right),
+        place=("component", range(1, part.sizes["component"] + 1)),
+    )
 
 
 @cache
 def dimensions(text: str, steps: int) -> tuple[int, ...]:
     """dim U_t of the recursion for t = 0, ..., steps."""
+    from featlab.analysis.grids import build_grids
+    from featlab.analysis.staircase import giant_staircase
+    from featlab.targets import target
+
     new = [stage.directions.shape[1] for stage in giant_staircase(build_grids(target(text))).stages]
     grown = np.cumsum([0, *new]).tolist()
     return tuple(grown[min(step, len(new))] for step in range(steps + 1))
 
 
-def found_dimensions(part: xr.Dataset) -> np.ndarray:
-    """How many singular values exceed the floor, (seed, time); the floor is that of uniform rows, times two."""
-    return (part["subspace"] > floor(part)).sum("component").transpose("seed", "time").values
-
-
-def floor(part: xr.Dataset) -> float:
-    """Twice (1 + sqrt(r/p))/sqrt(d), the largest singular value over sqrt(p) of p random rows' cosines with r axes."""
-    fixed, rank = json.loads(part.attrs["fixed"]), part.sizes["direction"]
-    return float(_FOUND * (1 + np.sqrt(rank / fixed["width"])) / np.sqrt(fixed["dim"]))
-
-
-def prediction(data: Data) -> dict[str, xr.Dataset]:
-    """Example 1 as d -> infinity, from the starts of a few seeds."""
-    runs = data[_OPPOSITE].isel(seed=slice(_PREDICTED_SEEDS))
-    made = predict_at(runs, start=at_point(runs))
-    norms = np.sqrt(np.diagonal(made["gram"], axis1=-2, axis2=-1))
-    cosines = made["overlap"].transpose("seed", "time", "neuron", "direction").values / norms[..., None]
-    values = np.linalg.svd(cosines / np.sqrt(cosines.shape[2]), compute_uv=False)
-    return {_OPPOSITE: made.assign(subspace=(("seed", "time", "component"), values))}
-
-
-def verdict(data: Data, predicted: dict[str, xr.Dataset]) -> Finding:
-    """Dimensions step by step are the recursion's; the values of example 1 are those of the limit."""
-    checks = [_dimension_check(name, part) for name, part in data.items()]
-    runs = at_point(data[_OPPOSITE].isel(seed=slice(_PREDICTED_SEEDS)))
-    checks.append(
-        agrees(
-            "example 1: the singular values follow the limit of large d",
-            predicted[_OPPOSITE].isel(time=slice(1, None)),
-            runs.isel(time=slice(1, None)),
-            names=["subspace"],
-        )
-    )
-    numbers = []
-    for name, part in data.items():
-        for component in range(1, part.sizes["component"]):
-            after = part["subspace"].sel(time=2).isel(component=component).values
-            theory = predicted[name]["subspace"].sel(time=2).isel(component=component) if name in predicted else None
-            words = f"{name}: singular value {component + 1} after step 2"
-            guess = None if theory is None else float(theory.mean())
-            numbers.append(Number(words, guess, *mean_and_error(after), _PROTOTYPE.get((name, component))))
-    return Finding(checks, numbers, ["The prototype ran at d = 10^4; what is not found there is of order 1/sqrt(d)."])
-
-
-def _dimension_check(name: str, part: xr.Dataset) -> Check:
-    """Every step finds what the recursion says; the control is the staircase of another target."""
-    counts = found_dimensions(part)
-    steps, text = counts.shape[1] - 1, _TARGETS[name]
-    right = dimensions(text, steps)
-    wrong = next(d for d in (dimensions(other, steps) for other in _TARGETS.values()) if d != right)
-    words = f"{name}, {text}: the dimension after each step is {_words(right)}"
-    check = contrast(
-        words,
-        np.all(counts == right, axis=1),
-        np.all(counts == wrong, axis=1),
-        name=_words(right),
-        control_name=_words(wrong),
-    )
-    if check.outcome is Outcome.HOLDS or np.any(counts > np.array(right)):
-        return check
-    least = float(part["subspace"].mean("seed").isel(time=-1, component=right[-1] - 1))
-    if least < floor(part) / _FOUND:
-        return replace(check, outcome=Outcome.CANNOT_TELL, needs=f"larger d: a value, {least:.2g}, is at chance level")
-    needed = json.loads(part.attrs["fixed"])["dim"] * (floor(part) / least) ** 2
-    needs = f"d above {needed:.1g} if the smallest value stays at {least:.2g}: the floor falls as 1/sqrt(d)"
-    return replace(check, outcome=Outcome.CONVERGES, needs=needs)
-
-
-def _words(dimensions: tuple[int, ...]) -> str:
+def _words(dimensions: Any) -> str:
     return ", ".join(map(str, dimensions[1:]))
 
 
-def figure(data: Data, predicted: dict[str, xr.Dataset]) -> Figure:
-    """Singular values after each step, one panel for each target, with the floor."""
-    titles = [
-        f"{name}: dimension {_words(dimensions(_TARGETS[name], part.sizes['time'] - 1))}" for name, part in data.items()
-    ]
-    made, axes = panels(titles, x="giant steps t", y="singular values of cosines")
-    for panel, (name, part) in zip(axes, data.items(), strict=True):
-        for component in range(part.sizes["component"]):
-            values = part["subspace"].isel(component=component).transpose("seed", "time")
-            label = ("first", "second", "third")[component]
-            if name in predicted:
-                line = predicted[name]["subspace"].isel(component=component).mean("seed")
-                theory_line(panel, line["time"], line, series=component)
-            mean, error = values.mean("seed"), standard_error(values)
-            measured_points(panel, part["time"], mean, error, series=component, label=label)
-        mark(panel, floor(part), "found above this", along="y")
-        panel.set_yscale("log")
-        panel.set_yticks(_TICKS, labels=[f"{tick:g}" for tick in _TICKS])
-        panel.minorticks_off()
-        panel.set_xticks(part["time"].values)
-        panel.set_title(panel.get_title(loc="left") + f"\n{_TARGETS[name]}", loc="left", fontsize=9.5, color=INK)
-    add_legend(axes[0], loc="lower right")
-    return made
+def _every_step(view: ex.View, statement: str) -> list[ex.Check]:
+    """Every step finds what the recursion says; the control is the staircase of another target."""
+    return [_climbed(view, name, statement.format_map(view.fields(name, {}))) for name in view.data]
 
 
-def animation(data: Data, predicted: dict[str, xr.Dataset]) -> Iterator[Figure]:
+def _climbed(view: ex.View, name: str, statement: str) -> ex.Check:
+    from featlab.exhibits.checks import contrast
+
+    values, said = view.measured(ex.Of("subspace", name)), view.theory[name]
+    floor, right, wrong = said["floor"].item(), said["dimension"].values, said["other"].values
+    counts = (values > floor).sum("component").values
+    runs = [np.all(counts == claimed, axis=1) for claimed in (right, wrong)]
+    check = contrast(statement, *runs, name=_words(right), control_name=_words(wrong))
+    if check.outcome is ex.Outcome.HOLDS or np.any(counts > right):
+        return check
+    least = float(values.mean("run").isel(time=-1, component=right[-1] - 1))
+    if least < floor / _FOUND:
+        needs = f"larger d: a value, {least:.2g}, is at chance level"
+        return replace(check, outcome=ex.Outcome.CANNOT_TELL, needs=needs)
+    needed = view.data[name]["dim"].item() * (floor / least) ** 2
+    needs = f"d above {needed:.1g} if the smallest value stays at {least:.2g}: the floor falls as 1/sqrt(d)"
+    return replace(check, outcome=ex.Outcome.CONVERGES, needs=needs)
+
+
+def _panel(name: str) -> ex.Panel:
+    values = ex.Of("subspace", name, theory="{study}, limit")
+    return ex.Panel(
+        ex.Overlay(values, "time", points="{component_words}", each="component"),
+        ex.Mark(lambda view: view.theory[name]["floor"].item(), "found above this", along="y"),
+        x="giant steps t",
+        y="singular values of cosines",
+        legend="lower right" if name == _OPPOSITE else None,
+        ticks={"y": (0.003, 0.01, 0.03, 0.1, 0.3, 1.0), "x": lambda view: view.data[name]["time"].values.tolist()},
+        yscale="log",
+    )
+
+
+def animation(view: ex.View) -> Iterator[Figure]:
     """Neurons in the plane of the two directions, as the steps are taken: example 1 leaves the line, example 2 not."""
-    frames, steps = 6, data[_OPPOSITE].sizes["time"] - 1
-    reach = max(float(np.abs(data[name]["overlap"].isel(seed=0)).max()) for name in (_OPPOSITE, _EQUAL))
+    from featlab.figures.panels import panels
+    from featlab.figures.style import INK, SERIES
+
+    overlaps = {name: view.data[name]["overlap"].isel(seed=0) for name in (_OPPOSITE, _EQUAL)}
+    frames, steps = 6, overlaps[_OPPOSITE].sizes["time"] - 1
+    reach = 1.05 * max(float(np.abs(overlap).max()) for overlap in overlaps.values())
     for moment in np.linspace(0, steps, frames * steps + 1):
-        made, axes = panels(
-            [f"{name}: {_TARGETS[name]}" for name in (_OPPOSITE, _EQUAL)], x="overlap with w1*", y="overlap with w2*"
-        )
-        for panel, name in zip(axes, (_OPPOSITE, _EQUAL), strict=True):
+        titles = [f"{name}: {_CASES[name][0]}" for name in overlaps]
+        made, axes = panels(titles, x="overlap with w1*", y="overlap with w2*")
+        for panel, (name, overlap) in zip(axes, overlaps.items(), strict=True):
             # Between two steps every weight moves along a straight line: a shorter step.
-            rows = data[name]["overlap"].isel(seed=0).interp(time=moment)
-            found = dimensions(_TARGETS[name], steps)[int(moment)]
+            rows = overlap.interp(time=moment)
+            found = view.theory[name]["dimension"].values[int(moment)]
             panel.axline((0, 0), slope=1, color=INK, linewidth=0.6, linestyle=":")
             panel.plot(rows.isel(direction=0), rows.isel(direction=1), "o", color=SERIES[0], markersize=4)
-            panel.set(xlim=(-1.05 * reach, 1.05 * reach), ylim=(-1.05 * reach, 1.05 * reach))
-            panel.text(
-                0.03,
-                0.97,
-                f"step {moment:.1f}, recursion: dimension {found}",
-                va="top",
-                transform=panel.transAxes,
-                color=INK,
-            )
+            panel.set(xlim=(-reach, reach), ylim=(-reach, reach))
+            words = f"step {moment:.1f}, recursion: dimension {found}"
+            panel.text(0.03, 0.97, words, va="top", transform=panel.transAxes, color=INK)
         yield made
 
 
-EXHIBIT = Exhibit(
+EXHIBIT = ex.Exhibit(
     id="giant-staircase",
     title="The staircase of giant steps",
     claim="After t giant steps on n ~ d samples each, the first layer has learned exactly the subspace U_t that the "
     "recursion on conditional linear parts gives; equal teachers stop it at dimension one.",
-    document=GIANT_STEPS,
+    document=ex.GIANT_STEPS,
     papers=("dandi2023",),
     protocol="Relu neurons on the sphere with a ~ N(0, 1), n = 4 d fresh samples a step, eta = p. Where He3 of a known "
     "direction is needed (example 3, second case, and three stairs) neurons must differ: N(0, 1) biases, 32 neurons, "
@@ -213,9 +172,28 @@ EXHIBIT = Exhibit(
     caption="Points: mean over seeds with two standard errors; lines: limit of large d from the same starts; the "
     "dotted line is twice the chance level. The animation shows the neurons of one seed.",
     studies=studies,
-    prediction=prediction,
-    verdict=verdict,
-    figure=figure,
+    theory=theory,
+    checks={
+        "{study}, {target}: the dimension after each step is {dimensions}": _every_step,
+        "example 1: the singular values follow the limit of large d": ex.Agrees(
+            "subspace",
+            _OPPOSITE,
+            {"seed": slice(_PREDICTED_SEEDS), "time": slice(1, None)},
+            theory="{study}, limit",
+        ),
+    },
+    numbers={
+        "{study}: singular value {place} after step 2": ex.Value(
+            ex.Of("subspace", where={"time": 2.0}),
+            lambda at: at.get("limit"),
+            each="component",
+            only=lambda at: at["component"] > 0,
+            earlier=_EARLIER,
+            by=("study", "component"),
+        )
+    },
+    remarks="The prototype ran at d = 10^4; what is not found there is of order 1/sqrt(d).",
+    figure={f"{name}: dimension {{dimensions}}\n{{target}}": _panel(name) for name in _CASES},
     animation=animation,
     shows=("giant_staircase",),
 )

@@ -115,7 +115,6 @@ def _few_dimensions(view: ex.View) -> list[float] | None:
 
 
 _KNOWN = ("exponent-1", "exponent-2")  # those of which theory has the constant, too
-
 EXHIBIT = ex.Exhibit(
     id="search-time",
     title="How long one-pass SGD searches",
