@@ -1,8 +1,8 @@
-"""One-pass learning: the equations of the limit over exact simulations at d = 10^6, along whole curves.
+"""One-pass learning: the equations of the limit over exact simulations at d = 10^5, along whole curves.
 
 Error bars are standard errors over seeds. The finite-size allowance is 10/d: what the equations neglect on average is
-of relative order 1/d, while single runs fluctuate by 1/sqrt(d). The simulations run in float64, because a step of 10^-6
-is a few rounding errors of float32. Keys are fixed; with another one, a curve leaves three standard errors by chance
+of relative order 1/d, while single runs fluctuate by 1/sqrt(d). The simulations run in float64, because a step of 10^-5
+is few rounding errors of float32. Keys are fixed; with another one, a curve leaves three standard errors by chance
 once in some thirty runs. Every assertion rejects a prediction that is 20% wrong.
 """
 
@@ -19,7 +19,7 @@ from featlab.theory.online.search import exit_time, mean_exit_time
 from featlab.theory.online.sphere import spherical_neuron
 from featlab.theory.question import Prediction, Question, Start
 
-DIM, SEEDS, KEY = 10**6, 16, 1
+DIM, SEEDS, KEY = 10**5, 16, 1
 SPHERE = {"loss": "correlation", "constraint": "spherical"}
 
 CASES = {

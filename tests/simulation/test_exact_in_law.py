@@ -1,7 +1,8 @@
-"""Every learner on every design that serves it has the law of a plain NumPy loop on a stored X.
+"""Learners on the virtual design have the law of a plain NumPy loop on a stored X; some on Dense or Dice too.
 
-Not every variant on Dense, where single steps equal those of automatic differentiation (`test_steps.py`), nor every
-learner on Streamed, which is Dense number by number (`test_streamed_is_dense`).
+On Dense single steps equal those of automatic differentiation (`test_steps.py`), Streamed is Dense number by number
+(`test_streamed_is_dense`), and every learner has one law on all designs that serve it (`test_check_learner.py`, which
+sees differences of distribution functions from about 0.2).
 
 Kolmogorov-Smirnov on 1500 seeds a side, several order parameters at several steps, each at level 1e-6 (false alarm
 of the whole file below 5e-4; fixed keys); it sees differences of distribution functions from about 0.1. The negative
@@ -67,16 +68,7 @@ CASES = {
         (2, 4),
     ),
 }
-DESIGNS = {
-    "sgd one sample spherical": ("virtual", "dense"),
-    "sgd small batch": ("virtual", "dense"),
-    "sgd large batch projected": ("virtual", "dice"),
-    "extragradient one sample": ("virtual", "dense"),
-    "extragradient batch spherical": ("virtual",),
-    "giant paired": ("virtual", "dense", "streamed", "dice"),
-    "reuse": ("virtual", "dense", "streamed", "dice"),
-    "reuse two steps a batch": ("virtual", "dense", "dice"),
-}
+ALSO = [("reuse", "dense"), ("reuse", "dice"), ("sgd large batch projected", "dice")]
 
 
 @functools.cache
@@ -102,7 +94,7 @@ def simulated(name, design, **changes):
     )
 
 
-@pytest.mark.parametrize(("name", "design"), [(name, design) for name in CASES for design in DESIGNS[name]])
+@pytest.mark.parametrize(("name", "design"), [*((name, "virtual") for name in CASES), *ALSO])
 def test_law_is_that_of_a_plain_loop(name, design):
     assert smallest_level(simulated(name, design), reference(name)) > LEVEL
 

@@ -18,33 +18,12 @@ def test_extragradient_learns_what_one_pass_cannot():
     """He3, sigma = tanh(z + 1/2), c = 0.1, rho0 = 0.3, time 80, d = 2000 (Arnaboldi et al. 2024): a prototype in
     NumPy measured |m| = .964 +- .003 (standard deviation) at d = 8000 and the same at 2000, plain SGD .022 +- .019."""
     student = TwoLayer(activation="tanh", biases=0.5)
-    words = {"dim": 2000, "times": [80], "seeds": 32, "student": student, "observe": ("cosine",), "progress": False}
+    words = {"dim": 2000, "times": [80], "seeds": 12, "student": student, "observe": ("cosine",), "progress": False}
     step, law = StepLaw(0.1, 1.0), {"loss": "correlation", "constraint": "spherical"}
     extra = simulate("He3(h1)", Extragradient(step, StepLaw(0.3, 1.0), **law), **words).cosine
     plain = simulate("He3(h1)", OnlineSgd(step, **law), **words).cosine
     assert float(np.abs(extra).mean()) == pytest.approx(0.964, abs=0.006)
     assert float(np.abs(plain).mean()) < 0.1
-
-
-def test_second_look_at_a_batch_finds_the_direction():
-    """He3, relu, eta = .2, n = 3d: the limit of <w, w*> after two steps on one batch is -.018, on fresh batches 0
-    (Dandi et al. 2024, dynamical mean field). At d = 5000 the finite-size shift is below the error of 200 seeds."""
-    student = TwoLayer(start="orthogonal")
-    words = {
-        "dim": 5000,
-        "samples": 15000,
-        "seeds": 200,
-        "student": student,
-        "observe": ("overlap",),
-        "progress": False,
-    }
-    same = simulate("He3(h1)", ReusedBatch(2, 0.2), **words).overlap.values[:, 2, 0, 0]
-    fresh = simulate("He3(h1)", ReusedBatch(2, 0.2, steps_per_batch=1), **words).overlap.values[:, 2, 0, 0]
-    mean, error = mean_and_error(same)
-    assert abs(mean + 0.018) < 4 * error
-    assert abs(mean) > 8 * error
-    mean, error = mean_and_error(fresh)
-    assert abs(mean) < 4 * error
 
 
 @pytest.mark.parametrize("dim", [500, 32000])
@@ -79,7 +58,7 @@ def test_one_giant_step_at_leap_two_has_the_closed_form_overlap():
     sqrt(a s / (1 + C + a s)) with a = 1/(2 pi) and s = |g|^2 ~ chi^2_2.
     """
     student = TwoLayer(16, paired=True, second_layer="signs")
-    words = {"dim": 500, "samples": 500**2, "seeds": 60, "student": student, "progress": False}
+    words = {"dim": 500, "samples": 500**2, "seeds": 20, "student": student, "progress": False}
     data = simulate("(He2(h1)-He2(h2))/2", GiantSteps(1, leap=2), observe=("cosine",), **words)
     mean, error = mean_and_error(np.sqrt(np.sum(data.cosine.values[:, 1] ** 2, axis=-1)).mean(axis=1))
     scale = 1 / (2 * np.pi)

@@ -35,7 +35,7 @@ from .reference import LEVEL, SEEDS, Reference
 
 TARGET = target("h1 + 0.3*h1*h2", noise=0.25)
 TANH4 = TwoLayer(4, "tanh", "alternating", second_scale=2.0)
-TESTED = 512
+TESTED = 128
 started = jax.jit(start_network, static_argnums=1)
 GIANT = Readout(GiantSteps(2, 2.0), 24, 0.02, test_samples=TESTED)
 ONLINE = Readout(OnlineSgd(0.2, batch=2), 24, test_samples=TESTED, biases="gaussian", bias_scale=2.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -53,9 +55,14 @@ def simulated(name: str, design: str):
     )
 
 
+@functools.cache
+def reference(name: str) -> Reference:
+    return Reference(*CASES[name])
+
+
 @pytest.mark.parametrize(("name", "design"), DESIGNS)
 def test_law_is_that_of_a_plain_loop(name: str, design: str) -> None:
-    assert smallest_level(simulated(name, design), Reference(*CASES[name])) > LEVEL
+    assert smallest_level(simulated(name, design), reference(name)) > LEVEL
 
 
 def test_control_a_pull_back_that_forgets_the_spike_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
