@@ -60,7 +60,7 @@ def theory(data: ex.Data) -> ex.Data:
     for pair, (student, teacher) in enumerate(_PAIRS.values()):
         part, labels = linear_part(activation(student)), label_moments(target(teacher, noise=_NOISE))
         for place in np.ndindex(risks.shape[1:]):
-            ratio, step, ridge = ratios[place[0]], [*STEPS][place[1]], RIDGES[place[2]]
+            ratio, step, ridge = float(ratios[place[0]]), [*STEPS][place[1]], RIDGES[place[2]]
             size = {"sample_ratio": ratio, "width_ratio": 1.0, "cosine": gradient_spike(labels, ratio).cosine}
             risks[pair, *place] = gaussian_risk(part, labels, **size, strength=step, ridge=ridge) - _NOISE
     floors = [linear_floor(teacher) for _, teacher in _PAIRS.values()]
