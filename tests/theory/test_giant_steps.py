@@ -104,6 +104,7 @@ def test_divergence_is_a_value():
         (Readout(GiantSteps(2), 400), None, 200, "GiantSteps\\(1\\)"),
         (Readout(GiantSteps(1, leap=2), 400), None, 200, "leap=1"),
         (Readout(ReusedBatch(1, 0.1), data="same"), None, 200, "data='fresh'"),
+        (Readout(GiantSteps(1), 400, biases="gaussian", bias_scale="fields"), None, 200, "bias_scale a number"),
         (Readout(GiantSteps(1), 400), TwoLayer(100, "tanh", paired=True), 200, "paired"),
         (Readout(GiantSteps(1), 400), TwoLayer(100, "tanh", biases="uniform"), 200, "biases"),
         (Readout(GiantSteps(1), 400), TwoLayer(100, "relu"), 200, "odd activation"),
