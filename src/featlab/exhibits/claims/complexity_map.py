@@ -102,12 +102,13 @@ def _bounds(view: ex.View, statement: str) -> list[ex.Check]:
     from featlab.exhibits.checks import exponent_at_most
 
     checks = []
-    for place, half in _halves(view).items():
-        words = statement.format(alignment=place[0], spike=place[1], bound=_power(view, place))
-        detail = f"half success was measured at {half.shape[1]} dimensions, of which {_LEAST} are needed."
-        too_few = ex.Check(words, ex.Outcome.CANNOT_TELL, detail, "the bound 0.5", False, needs=_NEEDS)
-        enough = half.shape[1] >= _LEAST
-        checks.append(exponent_at_most(words, *half, _power(view, place), wrong=0.5) if enough else too_few)
+    for place, (dims, samples, errors) in _halves(view).items():
+        bound = _power(view, place)
+        words = statement.format(alignment=place[0], spike=place[1], bound=bound)
+        detail = f"half success was measured at {dims.size} dimensions, of which {_LEAST} are needed."
+        check = ex.Check(words, ex.Outcome.CANNOT_TELL, detail, "the bound 0.5", False, needs=_NEEDS)
+        enough = dims.size >= _LEAST
+        checks.append(exponent_at_most(words, dims, samples, errors, bound, wrong=0.5) if enough else check)
     return checks
 
 
