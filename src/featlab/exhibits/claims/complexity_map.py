@@ -24,18 +24,12 @@ PLACES = ((0.5, 0.0), (0.3, 0.4), (0.2, 0.5), (0.0, 0.9))  # (g1, g2), from the 
 _DIMS = {ex.Size.QUICK: (), ex.Size.PAPER: (40, 80, 160, 320), ex.Size.LARGE: (40, 80, 160, 320, 640)}
 _RATIOS = (2, 4, 8, 16, 32, 64, 128, 256)  # n / d
 _TASK: dict[str, Any] = {
-    "learner": "normalised-flow",
-    "target": "He3(h1)/sqrt(6)",
-    "noise": 0.1,
-    "activation": "He3",
-    "second_scale": 6**-0.5,
-    "positive_start": True,
-    "steps": 120,
-    "times": [120],
-    "design": "dense",
+    "learner": "normalised-flow", "target": "He3(h1)/sqrt(6)", "noise": 0.1, "activation": "He3",
+    "second_scale": 6**-0.5, "positive_start": True, "steps": 120, "times": [120], "design": "dense",
     "observe": ["field_correlation"],
-}
-_LEAST = 3  # dimensions for an exponent
+}  # fmt: skip
+_LEAST, _NEEDS = 3, "the paper size, d = 40 to 320"  # dimensions for an exponent
+_WHERE = "(g1, g2) = ({alignment:g}, {spike:g})"
 _FAR = (10**12, 10**14)  # dimensions at which delta_0 is looked at for its power, in all regimes, off the two lines
 _STARTS = ((0.5, 0.2), (0.4, 0.1), (0.4, 0.6), (0.3, 0.45), (0.1, 0.5), (0.2, 0.8))
 _EARLIER = {(160, PLACES[0]): 48.0, (160, PLACES[-1]): 6.0}  # n / d of half success
@@ -80,27 +74,27 @@ def _power(view: ex.View, place: tuple[float, float]) -> float:
     return float(view.theory[f"k = {K}"]["power"].sel(g1=place[0], g2=place[1], method="nearest"))
 
 
-def _halves(view: ex.View, place: int) -> np.ndarray:
-    """Dimensions, numbers of samples at which half of the runs succeed, their errors; where there is such a number."""
+def _halves(view: ex.View) -> dict[tuple[float, float], np.ndarray]:
+    """Of each place dimensions, numbers of samples at which half of the runs succeed, and their errors; where there is
+    such a number."""
     from featlab.gaussian.crossings import crossing_with_error
 
-    rows = []
-    for name in view.data:
-        if name != "places":
-            success = view.measured(ex.Of(correlation, name, {"alignment_spike": place})) > FOUND
-            dim = view.data[name]["dim"].item()
-            samples, error = crossing_with_error(success["ratio"].values * dim, success.values, 0.5)
-            if np.isfinite(error) and error > 0:
-                rows.append((float(dim), samples, error))
-    return np.transpose(rows) if rows else np.empty((3, 0))
+    def half(study: str, at: int) -> tuple[float, float, float]:
+        success = view.measured(ex.Of(correlation, study, {"alignment_spike": at})) > FOUND
+        dim = view.data[study]["dim"].item()
+        return dim, *crossing_with_error(success["ratio"].values * dim, success.values, 0.5)
+
+    rows = {place: [half(name, at) for name in view.data if name != "places"] for at, place in enumerate(PLACES)}
+    seen = {place: [row for row in found if np.isfinite(row[2]) and row[2] > 0] for place, found in rows.items()}
+    return {place: np.array(found, float).reshape(-1, 3).T for place, found in seen.items()}
 
 
 def _laws(view: ex.View) -> dict[tuple[float, float], tuple[np.ndarray, Any]]:
     """Of each place where there are enough dimensions, half success and the power law through it."""
     from featlab.gaussian.powerlaw import fit_power_law
 
-    halves = {place: _halves(view, at) for at, place in enumerate(PLACES)}
-    return {place: (half, fit_power_law(*half)) for place, half in halves.items() if half.shape[1] >= _LEAST}
+    found = _halves(view).items()
+    return {place: (half, fit_power_law(*half)) for place, half in found if half.shape[1] >= _LEAST}
 
 
 def _bounds(view: ex.View, statement: str) -> list[ex.Check]:
@@ -108,15 +102,13 @@ def _bounds(view: ex.View, statement: str) -> list[ex.Check]:
     from featlab.exhibits.checks import exponent_at_most
 
     checks = []
-    for at, (g1, g2) in enumerate(PLACES):
-        half, bound = _halves(view, at), _power(view, (g1, g2))
-        words = statement.format(alignment=g1, spike=g2, bound=bound)
-        if half.shape[1] >= _LEAST:
-            checks.append(exponent_at_most(words, *half, bound, wrong=0.5))
-        else:
-            detail = f"half success was measured at {half.shape[1]} dimensions, of which {_LEAST} are needed."
-            needs = "the paper size, d = 40 to 320"
-            checks.append(ex.Check(words, ex.Outcome.CANNOT_TELL, detail, "the bound 0.5", refused=False, needs=needs))
+    for place, (dims, samples, errors) in _halves(view).items():
+        bound = _power(view, place)
+        words = statement.format(alignment=place[0], spike=place[1], bound=bound)
+        detail = f"half success was measured at {dims.size} dimensions, of which {_LEAST} are needed."
+        check = ex.Check(words, ex.Outcome.CANNOT_TELL, detail, "the bound 0.5", False, needs=_NEEDS)
+        enough = dims.size >= _LEAST
+        checks.append(exponent_at_most(words, dims, samples, errors, bound, wrong=0.5) if enough else check)
     return checks
 
 
@@ -124,12 +116,12 @@ def _half_successes(view: ex.View, name: str) -> list[ex.Number]:
     """At each place the exponent, and n / d at each dimension."""
     numbers = []
     for place, (half, law) in _laws(view).items():
-        where = f"(g1, g2) = ({place[0]:g}, {place[1]:g})"
-        words = f"exponent of n, {where}, at most"
-        numbers.append(ex.Number(words, _power(view, place), law.exponent, law.exponent_error))
+        where = _WHERE.format(alignment=place[0], spike=place[1])
+        bound, fitted = _power(view, place), (law.exponent, law.exponent_error)
+        numbers.append(ex.Number(f"exponent of n, {where}, at most", bound, *fitted))
         for dim, samples, error in half.T.tolist():
-            earlier = _EARLIER.get((dim, place))
-            numbers.append(ex.Number(name.format(dim=dim, where=where), None, samples / dim, error / dim, earlier))
+            words, earlier = name.format(dim=dim, where=where), _EARLIER.get((dim, place))
+            numbers.append(ex.Number(words, None, samples / dim, error / dim, earlier))
     return numbers
 
 
@@ -178,16 +170,13 @@ def _draw_halves(axes: Axes, view: ex.View, laws: Mapping[tuple[float, float], t
         label = f"({place[0]:g}, {place[1]:g}): {law.exponent:.2f}, at most {_power(view, place):.2g}"
         measured_points(axes, *half, series=series, label=label)
         theory_line(axes, half[0], law.predict(half[0]), series=series)
-    top = 30 * max(half[1].max() for half, _ in laws.values())  # room for the legend
     axes.set(xscale="log", yscale="log", xlabel="dimension d", ylabel="samples for half success, n")
-    axes.set_ylim(top=top)
+    axes.set_ylim(top=30 * max(half[1].max() for half, _ in laws.values()))  # room for the legend
     ticks = max((half[0] for half, _ in laws.values()), key=len)
     axes.set_xticks(ticks, [f"{dim:g}" for dim in ticks])
     axes.minorticks_off()
     add_legend(axes, loc="upper left", title="(g1, g2): exponent")
 
-
-_WHERE = "(g1, g2) = ({alignment:g}, {spike:g})"
 
 EXHIBIT = ex.Exhibit(
     id="complexity-map",

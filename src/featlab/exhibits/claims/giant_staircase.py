@@ -28,7 +28,7 @@ _CASES: dict[str, tuple[str, int, dict[str, Any]]] = {  # target, samples over d
     _FOURTH: ("h1 + h1*h2 + He3(h1)*h3", 32, _BIASED),
     "three stairs": ("h1 + He3(h1)*h2 + He3(h2)*h3", 32, _BIASED),
 }
-_SIZES = {
+_SIZES: dict[ex.Size, dict[str, Any]] = {
     ex.Size.QUICK: {"dim": 1000, "seeds": 10, "width": 16, "steps": 2, "design": "dense"},
     ex.Size.PAPER: {"dim": 10_000, "seeds": 10, "width": 64, "steps": 4, "design": "virtual"},
     ex.Size.LARGE: {"dim": 10**6, "seeds": 10, "width": 64, "steps": 4, "design": "virtual"},
