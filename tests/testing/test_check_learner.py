@@ -31,7 +31,7 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "sign-sgd": (featlab.SignSgd(0.05, directions="random"), {"student": TANH}),
     "adam": (featlab.Adam(0.05, steps=3), {"student": TANH}),
     "bayes-amp": (featlab.BayesAmp(3, start="informed", start_overlap=0.2), {"target": "abs(h1)"}),
-    "kernel-ridge": (featlab.KernelRidge("polynomial-2", 0.1, test_samples=128), {}),
+    "kernel-ridge": (featlab.KernelRidge("polynomial-2", 0.1, test_samples=128), {"samples": 16}),
     "inverse-regression": (featlab.SlicedInverseRegression(4), {"target": "h1**3", "samples": 96}),
     "average-variance": (featlab.SlicedAverageVariance(3, 3), {"target": "abs(h1)", "samples": 96}),
     "principal-hessian": (featlab.PrincipalHessian(3), {"target": "h1**2", "samples": 96}),
@@ -39,11 +39,11 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "langevin": (featlab.LangevinDynamics(3, test_samples=256), {"student": featlab.MeanFieldTanh(8)}),
     "tied-flow": (
         featlab.TiedFlow(time=20.0, frozen_time=10.0, interval=10.0, restarts=2, max_steps=100),
-        {"student": featlab.TiedNetwork(8), "target": "He2(h1)"},
+        {"student": featlab.TiedNetwork(8), "target": "h1", "dim": 12, "samples": 60},
     ),
     "layerwise": (
-        featlab.Layerwise(steps=1, test_samples=256, second_ridge=0.1, readout_ridge=0.1),
-        {"student": featlab.ThreeLayer(6, 4), "target": "He2(h1)"},
+        featlab.Layerwise(steps=1, test_samples=256, second_ridge=0.01, readout_ridge=0.01),
+        {"student": featlab.ThreeLayer(8, 12), "target": "He2(h1)", "samples": 600},
     ),
     "spherical-flow": (featlab.SphericalFlow(3), {"student": TwoLayer(1, "tanh")}),
     "normalised-flow": (
