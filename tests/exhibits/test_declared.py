@@ -61,7 +61,7 @@ def test_words_speak_of_the_place(view):
 def test_theory_is_taken_where_it_was_measured(view):
     assert check(ex.Close(ONE, allowance=0.01), view).passed
     off = ex.Close(ex.Of(lambda data: data["height"] * (1.2 if "seed" in data.dims else 1), "one"))
-    assert check(off, view).outcome is ex.Outcome.FAILS
+    assert check(off, view).outcome is ex.CheckResult.FAILS
 
 
 def test_theory_that_lies_elsewhere_is_no_prediction(view):
@@ -92,7 +92,7 @@ def test_of_some_runs_only(view):
     every, some = (view.measured(of, place).values for of in (ex.Of("height", "one", END), high))
     assert np.array_equal(some, every[every > every.mean()])
     tends_to = ex.Close(high, lambda at: 3.0 * at["dim"], each="dim", only=lambda at: at["dim"] == 20)
-    assert check(tends_to, view).outcome is ex.Outcome.FAILS
+    assert check(tends_to, view).outcome is ex.CheckResult.FAILS
 
 
 def test_an_axis_without_labels_is_spoken_of_by_its_number(view):
@@ -127,7 +127,7 @@ def test_places_are_given_in_several_ways(view, where):
 def test_exponents_along_an_axis(view):
     fitted = ex.Exponent(ex.Of("height", "one", END), "dim", lambda at: at["power"], wrong=2)
     assert check(fitted, view).passed
-    assert check(ex.Exponent(ex.Of("height", "one", END), "dim", 2, wrong=1), view).outcome is not ex.Outcome.HOLDS
+    assert check(ex.Exponent(ex.Of("height", "one", END), "dim", 2, wrong=1), view).outcome is not ex.CheckResult.HOLDS
     few = ex.Exponent(ex.Of("height", "one", END), "dim", 1, wrong=2, least=4)
     assert judged({"s": few}, view) == []
 
@@ -135,10 +135,10 @@ def test_exponents_along_an_axis(view):
 def test_orders_of_studies_and_along_an_axis(view):
     both = [ex.Of("height", name, {**END, "dim": 10}) for name in ("one", "two")]
     assert check(ex.Ordered(both), view).passed
-    assert check(ex.Ordered(both[::-1]), view).outcome is ex.Outcome.FAILS
+    assert check(ex.Ordered(both[::-1]), view).outcome is ex.CheckResult.FAILS
     along = ex.Of("height", "one", END, "d = {dim}")
     assert "d = 10 " in check(ex.Ordered(along, along="dim"), view).detail
-    assert check(ex.Ordered(along, along="dim", descending=True), view).outcome is ex.Outcome.FAILS
+    assert check(ex.Ordered(along, along="dim", descending=True), view).outcome is ex.CheckResult.FAILS
 
 
 def test_contrasts_and_bounds(view):

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from featlab.exhibits import Number, Size, Verdict, run_exhibit
+from featlab.exhibits import ClaimVerdict, Number, Size, run_exhibit
 from featlab.exhibits.report import UnreadableReport, last_report, read_report, report_path, write_report
 from featlab.exhibits.running import RunsFailed
 from featlab.study.engines import Pool
@@ -15,7 +15,7 @@ from tests.exhibits.toy import exhibit
 
 def test_a_run_leaves_a_report_and_pictures(tmp_path):
     report = run_exhibit(exhibit(), Size.QUICK, tmp_path)
-    assert report.verdict is Verdict.REPRODUCED
+    assert report.verdict is ClaimVerdict.REPRODUCED
     assert report.runs == 1
     assert report.machines[0]["device"]
     assert "host" not in report.machines[0]
@@ -25,7 +25,7 @@ def test_a_run_leaves_a_report_and_pictures(tmp_path):
 
 
 def test_a_wrong_claim_is_contradicted(tmp_path):
-    assert run_exhibit(exhibit(claimed=1.5), Size.QUICK, tmp_path).verdict is Verdict.CONTRADICTED
+    assert run_exhibit(exhibit(claimed=1.5), Size.QUICK, tmp_path).verdict is ClaimVerdict.CONTRADICTED
 
 
 def test_a_second_run_adds_nothing_and_says_the_same(tmp_path):

@@ -60,7 +60,7 @@ from .running import run_exhibit as run_exhibit
 from .values import AnyNumber as AnyNumber
 from .values import Value as Value
 from .verdict import Check as Check
+from .verdict import CheckResult as CheckResult
+from .verdict import ClaimVerdict as ClaimVerdict
 from .verdict import Finding as Finding
 from .verdict import Number as Number
-from .verdict import Outcome as Outcome
-from .verdict import Verdict as Verdict

@@ -17,13 +17,13 @@ from numpy.typing import ArrayLike
 
 from featlab.comparison import Agreement, Comparison, FiniteSize, Trend, compare
 from featlab.comparison.agreement import LEVEL, WRONG_BY
-from featlab.exhibits.verdict import Check, Outcome
+from featlab.exhibits.verdict import Check, CheckResult
 from featlab.gaussian.powerlaw import fit_power_law, local_slopes
 
 _OUTCOMES = {
-    Agreement.AGREES: Outcome.HOLDS,
-    Agreement.DISAGREES: Outcome.FAILS,
-    Agreement.CANNOT_TELL: Outcome.CANNOT_TELL,
+    Agreement.AGREES: CheckResult.HOLDS,
+    Agreement.DISAGREES: CheckResult.FAILS,
+    Agreement.CANNOT_TELL: CheckResult.CANNOT_TELL,
 }
 
 
@@ -86,13 +86,15 @@ def exponent(
     refused = not low <= wrong <= high
     control = f"the exponent {wrong:.3g}"
     if low <= claimed <= high:
-        return Check(statement, Outcome.HOLDS, detail, control, refused)
+        return Check(statement, CheckResult.HOLDS, detail, control, refused)
     slopes = local_slopes(x, y, errors).slope
     first, last = slopes[0], slopes[-1]
     detail += f" Local slopes go from {first:.3f} to {last:.3f}."
     nearer = len(slopes) > 1 and abs(last - claimed) < abs(first - claimed)
     needs = "larger sizes: the local slope still moves towards the claimed exponent" if nearer else None
-    return Check(statement, Outcome.CONVERGES if nearer else Outcome.FAILS, detail, control, refused, needs=needs)
+    return Check(
+        statement, CheckResult.CONVERGES if nearer else CheckResult.FAILS, detail, control, refused, needs=needs
+    )
 
 
 def exponent_at_most(
@@ -106,7 +108,7 @@ def exponent_at_most(
     fit = fit_power_law(x, y, errors, level=1 - LEVEL)
     low, high = fit.exponent_interval
     detail = f"fitted exponent {fit.exponent:.3f}, between {low:.3f} and {high:.3f} at 99%; bound {bound:.3g}."
-    outcome = Outcome.FAILS if low > bound else Outcome.HOLDS
+    outcome = CheckResult.FAILS if low > bound else CheckResult.HOLDS
     return Check(statement, outcome, detail, f"the bound {wrong:.3g}", low > wrong)
 
 
@@ -123,9 +125,9 @@ def ordered(statement: str, samples: Mapping[str, ArrayLike]) -> Check:
     means = " < ".join(f"{name} {_mean_words(value)}" for name, value in values.items())
     worst = max(chances)
     detail = f"{means}; the least certain step has p = {worst:.1e} (allowed {level:.1e})."
-    outcome = Outcome.HOLDS if worst <= level else Outcome.CANNOT_TELL
+    outcome = CheckResult.HOLDS if worst <= level else CheckResult.CANNOT_TELL
     if min(reversed_chances) <= level:
-        outcome = Outcome.FAILS
+        outcome = CheckResult.FAILS
     return Check(statement, outcome, detail, "the reversed order", max(reversed_chances) > level)
 
 
@@ -146,7 +148,7 @@ def contrast(statement: str, recovered: ArrayLike, control: ArrayLike, *, name: 
         + "."
     )
     (low, high), (_, control_high) = intervals[name], intervals[control_name]
-    outcome = Outcome.HOLDS if low > 0.5 else Outcome.FAILS if high < 0.5 else Outcome.CANNOT_TELL
+    outcome = CheckResult.HOLDS if low > 0.5 else CheckResult.FAILS if high < 0.5 else CheckResult.CANNOT_TELL
     return Check(statement, outcome, detail, f"{control_name} must not recover", control_high < 0.5)
 
 
@@ -164,14 +166,14 @@ def above(statement: str, samples: ArrayLike, bound: ArrayLike, *, control: str,
     chance, other = _least_chance(margins), _least_chance(below)
     worst = float(np.min(np.mean(margins, axis=0)))
     detail = f"lowest mean margin {worst:.3g}; chance of being below by luck p = {chance:.1e} (allowed {LEVEL:.0e})."
-    outcome = Outcome.FAILS if chance < LEVEL else Outcome.HOLDS
+    outcome = CheckResult.FAILS if chance < LEVEL else CheckResult.HOLDS
     return Check(statement, outcome, detail, control, other < LEVEL)
 
 
 def identity(statement: str, difference: float, tolerance: float, *, control: str, control_difference: float) -> Check:
     """Two ways to one number differ by no more than the tolerance; the control differs by more."""
     detail = f"difference {abs(difference):.2g}, tolerance {tolerance:.2g}; control {abs(control_difference):.2g}."
-    outcome = Outcome.HOLDS if abs(difference) <= tolerance else Outcome.FAILS
+    outcome = CheckResult.HOLDS if abs(difference) <= tolerance else CheckResult.FAILS
     return Check(statement, outcome, detail, control, abs(control_difference) > tolerance)
 
 

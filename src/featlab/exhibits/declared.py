@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from featlab.exhibits.reading import FIRST, Fields, Given, Of, Place, Reading, Studies, View, as_of, given, theory_name
-from featlab.exhibits.verdict import Check, Outcome, corrected
+from featlab.exhibits.verdict import Check, CheckResult, corrected
 
 if TYPE_CHECKING:
     import numpy as np
@@ -190,7 +190,9 @@ class Exponent(DeclaredCheck):
         if found or self.needs is None:
             return found
         detail = f"it takes {self.least} points at least."
-        return [Check(statement, Outcome.CANNOT_TELL, detail, f"the exponent {self.wrong}", False, needs=self.needs)]
+        return [
+            Check(statement, CheckResult.CANNOT_TELL, detail, f"the exponent {self.wrong}", False, needs=self.needs)
+        ]
 
     def places(self, view: View) -> Iterator[tuple[Place, dict[str, Any]]]:
         """Those that have enough points."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from featlab.errors import FeatlabError
 from featlab.exhibits.protocol import Size
-from featlab.exhibits.verdict import Check, Number, Outcome, Verdict, decide
+from featlab.exhibits.verdict import Check, CheckResult, ClaimVerdict, Number, decide
 
 FORMAT = 1
 
@@ -49,7 +49,7 @@ class Report:
     pictures: dict[str, str] = field(default_factory=dict)
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ClaimVerdict:
         """Computed from the checks."""
         return decide(self.checks)
 
@@ -90,7 +90,7 @@ def read_report(results: Path, exhibit: str, size: Size) -> Report | None:
         return Report(
             exhibit=record["exhibit"],
             size=Size(record["size"]),
-            checks=[Check(**{**check, "outcome": Outcome(check["outcome"])}) for check in record["checks"]],
+            checks=[Check(**{**check, "outcome": CheckResult(check["outcome"])}) for check in record["checks"]],
             numbers=[Number(**number) for number in record["numbers"]],
             remarks=record["remarks"],
             seconds=record["seconds"],

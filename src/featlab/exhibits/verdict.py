@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
-class Outcome(StrEnum):
+class CheckResult(StrEnum):
     """What a check says of its statement."""
 
     HOLDS = "holds"
@@ -18,7 +18,7 @@ class Outcome(StrEnum):
     CANNOT_TELL = "cannot tell"
 
 
-class Verdict(StrEnum):
+class ClaimVerdict(StrEnum):
     """What an exhibit says of its claim."""
 
     REPRODUCED = "reproduced"
@@ -42,7 +42,7 @@ class Check:
     """
 
     statement: str
-    outcome: Outcome
+    outcome: CheckResult
     detail: str
     control: str
     refused: bool
@@ -52,7 +52,7 @@ class Check:
     @property
     def passed(self) -> bool:
         """Whether the statement holds and the test could have said otherwise."""
-        return self.outcome is Outcome.HOLDS and self.refused
+        return self.outcome is CheckResult.HOLDS and self.refused
 
 
 @dataclass(frozen=True)
@@ -75,27 +75,27 @@ class Finding:
     remarks: Sequence[str] = ()
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ClaimVerdict:
         """Computed from the checks."""
         return decide(self.checks)
 
 
-def decide(checks: Sequence[Check]) -> Verdict:
+def decide(checks: Sequence[Check]) -> ClaimVerdict:
     """One failed check contradicts the claim; one that cannot tell, tends to hold or refuses nothing leaves it open."""
     if not checks:
         raise ValueError("an exhibit without a check has no verdict")
-    if any(check.outcome is Outcome.FAILS for check in checks):
-        return Verdict.CONTRADICTED
+    if any(check.outcome is CheckResult.FAILS for check in checks):
+        return ClaimVerdict.CONTRADICTED
     if not all(check.passed for check in checks):
-        return Verdict.NOT_AT_THIS_SIZE
+        return ClaimVerdict.NOT_AT_THIS_SIZE
     if any(check.correction for check in checks):
-        return Verdict.CORRECTED
-    return Verdict.REPRODUCED
+        return ClaimVerdict.CORRECTED
+    return ClaimVerdict.REPRODUCED
 
 
 def corrected(stated: Check, amended: Check, correction: str) -> Check:
     """The source's own statement if it does not fail; if it does, the amended one, and what was corrected."""
-    if stated.outcome is not Outcome.FAILS:
+    if stated.outcome is not CheckResult.FAILS:
         return stated
     both = f"{correction} As stated: {stated.detail} Corrected: {amended.detail}"
     return replace(amended, correction=both)

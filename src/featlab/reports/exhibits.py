@@ -12,7 +12,7 @@ from typing import Any
 from featlab.citations import Citation
 from featlab.exhibits import Exhibit, Report, Size
 from featlab.exhibits.documents import Document
-from featlab.exhibits.verdict import Check, Number, Verdict
+from featlab.exhibits.verdict import Check, ClaimVerdict, Number
 from featlab.reports.templating import fill
 
 _WIDTH = 80
@@ -61,10 +61,10 @@ def by_document(entries: Sequence[ReportedExhibit]) -> list[tuple[Document, list
     return [(document, list(group)) for document, group in groups]
 
 
-def verdict_counts(entries: Sequence[ReportedExhibit]) -> dict[Verdict, int]:
+def verdict_counts(entries: Sequence[ReportedExhibit]) -> dict[ClaimVerdict, int]:
     """How many exhibits that were run have each of the verdicts, in their order."""
     counts = Counter(entry.report.verdict for entry in entries if entry.report is not None)
-    return {verdict: counts[verdict] for verdict in Verdict}
+    return {verdict: counts[verdict] for verdict in ClaimVerdict}
 
 
 def list_text(entries: Sequence[ReportedExhibit]) -> str:

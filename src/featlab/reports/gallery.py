@@ -17,7 +17,7 @@ from pathlib import Path
 from featlab.errors import FeatlabError
 from featlab.exhibits import Exhibit, Report, Size, all_exhibits
 from featlab.exhibits.report import read_report, report_path
-from featlab.exhibits.verdict import Outcome, Verdict
+from featlab.exhibits.verdict import CheckResult, ClaimVerdict
 from featlab.reports.exhibits import REPORT_TEXTS, ReportedExhibit, by_document, verdict_counts
 from featlab.reports.templating import fill
 
@@ -25,13 +25,18 @@ _MARK = ".featlab-gallery"
 _WIDE = 520.0  # points; a single panel has 450
 # Signs beside the colours, for readers who do not see them.
 _SIGNS = {
-    Verdict.REPRODUCED: "✓",
-    Verdict.CORRECTED: "✎",
-    Verdict.NOT_AT_THIS_SIZE: "…",
-    Verdict.CONTRADICTED: "✗",
+    ClaimVerdict.REPRODUCED: "✓",
+    ClaimVerdict.CORRECTED: "✎",
+    ClaimVerdict.NOT_AT_THIS_SIZE: "…",
+    ClaimVerdict.CONTRADICTED: "✗",
     None: "–",
 }
-_OUTCOME_SIGNS = {Outcome.HOLDS: "✓", Outcome.FAILS: "✗", Outcome.CONVERGES: "→", Outcome.CANNOT_TELL: "?"}
+_OUTCOME_SIGNS = {
+    CheckResult.HOLDS: "✓",
+    CheckResult.FAILS: "✗",
+    CheckResult.CONVERGES: "→",
+    CheckResult.CANNOT_TELL: "?",
+}
 
 
 class NotAGallery(FeatlabError):

@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
 
-from featlab.exhibits import Verdict
+from featlab.exhibits import ClaimVerdict
 from featlab.exhibits.claims.amp_staircase import TARGET, staircase_errors
 from featlab.theory.bayes.errors import bayes_errors
 
 
 def test_one_direction_comes_before_the_others(shown):
     report = shown("amp-staircase")
-    assert report.verdict is Verdict.REPRODUCED
+    assert report.verdict is ClaimVerdict.REPRODUCED
     assert all(check.refused for check in report.checks)
     measured = {number.name: number.measured for number in report.numbers}
     assert measured["overlap of h1, n = 2 d, d = 500"] > 0.9

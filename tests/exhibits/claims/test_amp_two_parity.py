@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
 
-from featlab.exhibits import Verdict
+from featlab.exhibits import ClaimVerdict
 from featlab.exhibits.claims.amp_two_parity import TARGET, parity_errors
 from featlab.theory.bayes.errors import bayes_errors
 
 
 def test_found_above_the_transition_only(shown):
     report = shown("amp-two-parity")
-    assert report.verdict is Verdict.REPRODUCED
+    assert report.verdict is ClaimVerdict.REPRODUCED
     assert all(check.refused for check in report.checks)
     below, above = report.numbers
     assert below.measured < 0.05

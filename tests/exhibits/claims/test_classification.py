@@ -1,9 +1,9 @@
-from featlab.exhibits import Verdict
+from featlab.exhibits import ClaimVerdict
 
 
 def test_classes_and_what_message_passing_finds(shown):
     report = shown("classification")
-    assert report.verdict is Verdict.CORRECTED
+    assert report.verdict is ClaimVerdict.CORRECTED
     assert all(check.refused for check in report.checks)
     assert [check for check in report.checks if check.correction]
     numbers = {number.name: number for number in report.numbers}

@@ -1,4 +1,4 @@
-from featlab.exhibits import Verdict
+from featlab.exhibits import ClaimVerdict
 
 
 def test_a_spike_is_worth_samples(shown):
@@ -6,6 +6,6 @@ def test_a_spike_is_worth_samples(shown):
     start, order, *bounds = report.checks
     assert start.passed
     assert order.passed
-    assert report.verdict is Verdict.NOT_AT_THIS_SIZE
+    assert report.verdict is ClaimVerdict.NOT_AT_THIS_SIZE
     assert len(bounds) == 4
     assert all("paper size" in check.needs for check in bounds)

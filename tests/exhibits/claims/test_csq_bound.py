@@ -1,9 +1,9 @@
-from featlab.exhibits import Verdict
+from featlab.exhibits import ClaimVerdict
 
 
 def test_correlations_are_powers_and_the_bound_follows(shown):
     report = shown("csq-bound")
-    assert report.verdict is Verdict.REPRODUCED
+    assert report.verdict is ClaimVerdict.REPRODUCED
     assert all(check.refused for check in report.checks)
     numbers = {number.name: number for number in report.numbers}
     quadratic = numbers["correlation of He2 at <u, v> = 1/2"]

@@ -1,9 +1,9 @@
-from featlab.exhibits import Verdict
+from featlab.exhibits import ClaimVerdict
 
 
 def test_three_layers_leave_less_than_two_can(shown):
     report = shown("depth")
-    assert report.verdict is Verdict.REPRODUCED
+    assert report.verdict is ClaimVerdict.REPRODUCED
     assert all(check.refused for check in report.checks)
     two, three = report.numbers
     assert abs(two.predicted - 0.190) < 1e-3

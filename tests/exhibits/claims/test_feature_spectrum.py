@@ -1,10 +1,10 @@
-from featlab.exhibits import Verdict
+from featlab.exhibits import ClaimVerdict
 
 
 def test_features_have_the_predicted_spectrum_once_corrected(shown):
     """The printed slope misses by far; the corrected one to within five eigenvalues."""
     report = shown("feature-spectrum")
-    assert report.verdict is Verdict.CORRECTED
+    assert report.verdict is ClaimVerdict.CORRECTED
     assert all(check.refused for check in report.checks)
     numbers = {number.name: number.measured for number in report.numbers}
     full, rank_one, printed = (

@@ -1,9 +1,9 @@
-from featlab.exhibits import Verdict
+from featlab.exhibits import ClaimVerdict
 
 
 def test_after_a_giant_step_the_equivalent_is_conditional(shown):
     report = shown("gaussian-equivalence")
-    assert report.verdict is Verdict.REPRODUCED
+    assert report.verdict is ClaimVerdict.REPRODUCED
     assert all(check.refused for check in report.checks)
     numbers = {number.name: number for number in report.numbers}
     real, plain = (numbers[f"risk, step giant, {name}"] for name in ("sigma(Wx)", "plain equivalent"))

@@ -1,11 +1,11 @@
 import pytest
 
-from featlab.exhibits import Verdict
+from featlab.exhibits import ClaimVerdict
 
 
 def test_the_first_direction_opens_the_others(shown):
     report = shown("grand-staircase")
-    assert report.verdict is Verdict.REPRODUCED
+    assert report.verdict is ClaimVerdict.REPRODUCED
     assert all(check.refused for check in report.checks)
     numbers = {number.name: number for number in report.numbers}
     first, others = (numbers[f"{name}, He4 + 5 sign, inner step"] for name in ("|m1|", "|m23|"))

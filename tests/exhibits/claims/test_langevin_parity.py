@@ -1,9 +1,9 @@
-from featlab.exhibits import Verdict
+from featlab.exhibits import ClaimVerdict
 
 
 def test_the_order_over_alpha_and_no_exponent_from_one_dimension(shown):
     report = shown("langevin-parity")
-    assert report.verdict is Verdict.NOT_AT_THIS_SIZE
+    assert report.verdict is ClaimVerdict.NOT_AT_THIS_SIZE
     order, slope = report.checks
     assert order.passed
     assert "paper size" in slope.needs

@@ -1,9 +1,9 @@
-from featlab.exhibits import Verdict
+from featlab.exhibits import ClaimVerdict
 
 
 def test_the_second_step_on_one_batch_finds_he3(shown):
     report = shown("reused-batch")
-    assert report.verdict is Verdict.REPRODUCED
+    assert report.verdict is ClaimVerdict.REPRODUCED
     assert all(check.refused for check in report.checks)
     reused, fresh = report.numbers
     assert abs(reused.predicted + 0.0178) < 2e-4

@@ -106,7 +106,7 @@ def _bounds(view: ex.View, statement: str) -> list[ex.Check]:
         bound = _power(view, place)
         words = statement.format(alignment=place[0], spike=place[1], bound=bound)
         detail = f"half success was measured at {dims.size} dimensions, of which {_LEAST} are needed."
-        check = ex.Check(words, ex.Outcome.CANNOT_TELL, detail, "the bound 0.5", False, needs=_NEEDS)
+        check = ex.Check(words, ex.CheckResult.CANNOT_TELL, detail, "the bound 0.5", False, needs=_NEEDS)
         enough = dims.size >= _LEAST
         checks.append(exponent_at_most(words, dims, samples, errors, bound, wrong=0.5) if enough else check)
     return checks

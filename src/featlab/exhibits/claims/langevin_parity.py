@@ -90,11 +90,11 @@ def _slopes(view: ex.View, statement: str) -> list[ex.Check]:
         check = exponent(words, dims, samples, errors, claimed, wrong=claimed - 0.25)
         common = short[:, np.isin(short[0], long[0])]
         (before, before_error), (after, error) = (ex.exponent_and_error(*points) for points in (common, long))
-        if check.outcome is not ex.Outcome.HOLDS:
+        if check.outcome is not ex.CheckResult.HOLDS:
             detail = f"{check.detail} For d up to {long[0][-1]:g}, {before:.3f}; after {LONG} d steps, "
             detail += f"{after:.3f} +- {error:.3f}."
             nearer = abs(before - claimed) - abs(after - claimed) > 2 * np.hypot(before_error, error)
-            outcome, needs = (ex.Outcome.CONVERGES, _NEARER) if nearer else (ex.Outcome.CANNOT_TELL, _NO_NEARER)
+            outcome, needs = (ex.CheckResult.CONVERGES, _NEARER) if nearer else (ex.CheckResult.CANNOT_TELL, _NO_NEARER)
             check = replace(check, outcome=outcome, detail=detail, needs=needs)
         found.append(check)
     return found
@@ -106,7 +106,7 @@ _NO_NEARER = "the theorem's number of steps, T = exp(O(d)): 24 d and 72 d do not
 
 def _too_small(view: ex.View, statement: str) -> list[ex.Check]:
     control, needs = "the exponent of the next alpha", "several dimensions: the paper size, d = 12 to 96"
-    check = ex.Check(statement, ex.Outcome.CANNOT_TELL, "one dimension only.", control, refused=False, needs=needs)
+    check = ex.Check(statement, ex.CheckResult.CANNOT_TELL, "one dimension only.", control, refused=False, needs=needs)
     return [] if _alphas(view) else [check]
 
 

@@ -60,8 +60,8 @@ def _bound_holds(view: ex.View, statement: str) -> ex.Check:
     fit = view.fields("ratio", {"second_layer": "gaussian"})
     low, high = fit["low"], fit["high"]
     words = "over (log n)^2 the ratio falls with exponent {bound:.3f}, between {low:.3f} and {high:.3f} at 99%."
-    outcome = ex.Outcome.FAILS if low > CLAIMED else ex.Outcome.CANNOT_TELL
-    outcome = ex.Outcome.HOLDS if high <= CLAIMED else outcome
+    outcome = ex.CheckResult.FAILS if low > CLAIMED else ex.CheckResult.CANNOT_TELL
+    outcome = ex.CheckResult.HOLDS if high <= CLAIMED else outcome
     return ex.Check(statement, outcome, words.format_map(fit), "the bound (log n)^2 / n", low > -1.0)
 
 

@@ -105,15 +105,15 @@ def _plateau(view: ex.View, statement: str) -> ex.Check:
     control = f"the edge before it, from d^{BEFORE:g} to d^{ON_STEP[0]:g}, must not be flat"
     refused = across > FLAT * STEP
     if fall + 2.6 * error < FLAT * STEP:
-        return ex.Check(statement, ex.Outcome.HOLDS, detail, control, refused)
+        return ex.Check(statement, ex.CheckResult.HOLDS, detail, control, refused)
     for dim in (10**6, 10**9, 10**12, 10**15):
         sizes: dict[str, Any] = {"dim": dim, "samples": 2 * dim}
         first, last = (float(ex.predict_at(view.data["staircase"], spike=g, **sizes)["risk"][0]) for g in ON_STEP)
         detail += f" Theory at d = {dim:.0e}: {(first - last) / STEP:.1%}."
         if first - last < FLAT * STEP:
             needs = f"d of order {dim:.0e}, by the theory that agrees at this d"
-            return ex.Check(statement, ex.Outcome.CONVERGES, detail, control, refused, needs=needs)
-    return ex.Check(statement, ex.Outcome.FAILS, detail, control, refused)
+            return ex.Check(statement, ex.CheckResult.CONVERGES, detail, control, refused, needs=needs)
+    return ex.Check(statement, ex.CheckResult.FAILS, detail, control, refused)
 
 
 def _fall(view: ex.View, start: float, end: float) -> tuple[float, float]:
