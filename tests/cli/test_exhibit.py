@@ -18,9 +18,9 @@ def run(*arguments, code=0):
 def results(tmp_path, monkeypatch):
     """A place for results, and a world with one exhibit in it."""
     shown = toy.exhibit(moving=True)
-    for module in ("featlab.exhibits", "featlab.reports.gallery"):
+    for module in ("featlab.exhibits.find", "featlab.reports.gallery"):
         monkeypatch.setattr(f"{module}.all_exhibits", lambda: [shown])
-    monkeypatch.setattr("featlab.exhibits.find_exhibit", lambda id: {"toy": shown}[id])
+    monkeypatch.setattr("featlab.exhibits.find.find_exhibit", lambda id: {"toy": shown}[id])
     return tmp_path / "results"
 
 
@@ -44,7 +44,7 @@ def test_all_as_json(results):
 
 
 def test_failed_runs_have_their_exit_code(results, monkeypatch):
-    monkeypatch.setattr("featlab.exhibits.find_exhibit", lambda id: toy.exhibit(mean=-1.0))
+    monkeypatch.setattr("featlab.exhibits.find.find_exhibit", lambda id: toy.exhibit(mean=-1.0))
     done = run("exhibit", "run", "toy", "--results", results, code=1)
     assert "no such coin" in done.stderr
 

@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
-from functools import wraps
+from functools import cache, wraps
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -48,7 +48,7 @@ AlignmentOption = Annotated[str | None, typer.Option("--alignment", metavar="G1[
 def takes_experiment(command: Callable[..., None], *, without: Sequence[str] = ()) -> Callable[..., None]:
     """Give a command, whose first parameter is an `Experiment`, options in its place, `without` some of them."""
     own = dict(list(inspect.signature(command, eval_str=True).parameters.items())[1:])
-    common = {parameter.name: parameter for parameter in _parameters(without)}
+    common = {parameter.name: parameter for parameter in _parameters() if parameter.name not in without}
 
     @wraps(command)
     def wrapped(**options: Any) -> None:
@@ -105,7 +105,13 @@ def _other_fields(texts: Sequence[str], options: dict[str, Any]) -> dict[str, st
     return others
 
 
-def _parameters(without: Sequence[str]) -> Iterator[inspect.Parameter]:
+@cache
+def _parameters() -> list[inspect.Parameter]:
+    """Every option of an experiment; made once for the three commands that have them."""
+    return list(_made())
+
+
+def _made() -> Iterator[inspect.Parameter]:
     from featlab.experiments.experiment import Experiment
     from featlab.experiments.text import RANDOM_FEATURES, READOUT_FIELDS, option_table, student_class
     from featlab.learners.registry import learner_names, own_learners
@@ -116,9 +122,8 @@ def _parameters(without: Sequence[str]) -> Iterator[inspect.Parameter]:
     names = f"{', '.join([*learner_names(), RANDOM_FEATURES])}; or module:Class of your own."
     yield _parameter("learner", Annotated[str, typer.Option(metavar="NAME", help=names)], inspect.Parameter.empty)
     for field, said in options_of(Experiment):
-        if field.name not in without:
-            empty = inspect.Parameter.empty if field.name == "dim" else None
-            yield _parameter(field.name, _annotation(field.name, said, None, needed=field.name == "dim"), empty)
+        empty = inspect.Parameter.empty if field.name == "dim" else None
+        yield _parameter(field.name, _annotation(field.name, said, None, needed=field.name == "dim"), empty)
     for name, (metavar, words) in _INPUTS.items():
         yield _parameter(name, Annotated[str | None, typer.Option(metavar=metavar, help=words)], None)
     of_students = {field.name for kind in map(student_class, own_learners()) if kind for field, _ in options_of(kind)}

@@ -101,7 +101,8 @@ def _exact(view: ex.View, statement: str) -> list[ex.Check]:
     checks = []
     for study in view.data:
         of = ex.Of(_quantity(study), study)
-        shares = view.measured(of).rename(run="seed") / view.predicted(of) ** 2
+        runs = view.measured(of).drop_vars(["seed", "repeat"], errors="ignore").rename(run="seed")
+        shares = runs / view.predicted(of) ** 2
         by_k = {f"k = {k}": shares.sel(k=k, drop=True) for k in TARGETS}
         ones = xr.Dataset({name: xr.ones_like(part.isel(seed=0, drop=True)) for name, part in by_k.items()})
         measurement = xr.Dataset(by_k, attrs={"dim": 0, "dtype": "float64"})

@@ -178,8 +178,8 @@ EXHIBIT = ex.Exhibit(
         ],
         "k = {k}: spike exponent of signal-to-noise 1, d = {dim:.0e}": _aligning,
     },
-    remarks="The network's step forgets its start and its biases are as wide as its features, as measured, with nothing "
-    "tuned; how the earlier prototype chose them is not known, and its risks may differ for that reason.",
+    remarks="The network's step forgets its start and its biases are as wide as its features, as measured, with "
+    "nothing tuned; how the earlier prototype chose them is not known, and its risks may differ for that reason.",
     figure={f"{case.words}: information exponent {case.k}, degree 3": _panel(case) for case in _CASES},
     shows=("one_gradient_step", "kernels"),
 )
