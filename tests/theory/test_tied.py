@@ -13,7 +13,7 @@ from featlab.learners import TiedFlow, TiedNetwork
 from featlab.targets import catalogue, target
 from featlab.theory import NoPrediction, predict
 from featlab.theory.tied.landscape import critical_points
-from featlab.theory.tied.loss import ideal_projected_loss, population_loss
+from featlab.theory.tied.loss import ideal_projected_loss, population_loss, refit_cost
 from featlab.theory.tied.neurons import Neurons, link_series
 from featlab.theory.tied.predictor import population_flow
 from featlab.theory.tied.rates import recovery_error, sufficient_samples, tuning_exponent, warm_up_time
@@ -192,3 +192,26 @@ def test_what_is_not_predicted():
         Neurons(np.zeros(3), np.ones(2))
     with pytest.raises(InvalidParameter, match=r"\+1 or -1"):
         Neurons(np.zeros(2), np.array([1.0, 0.5]))
+
+
+def test_what_a_refit_costs() -> None:
+    """tr(A^-1 E[r^2 phi phi^T]): the rank times the variance where that is constant; else by plain least squares."""
+    rng = np.random.default_rng(3)
+    signs = np.array([1.0, -1.0] * 4)
+    neurons = Neurons(np.linspace(-1.2, 1.2, 8), signs)
+    constant = refit_cost(target("h1", noise=0.01), neurons, 0.9)
+    # The relus span the linear functions, so that the residual is z given u, of one variance, and the noise.
+    assert constant == pytest.approx(np.linalg.matrix_rank(neurons.gram(), 1e-9) * (1 - 0.9**2 + 0.01), rel=1e-3)
+    goal, samples = target("He3(h1)/sqrt(6)", noise=0.01), 4000
+    excess = []
+    for _ in range(200):
+        z, other, noise = rng.standard_normal((3, samples))
+        features = neurons.features(0.98 * z + np.sqrt(1 - 0.98**2) * other)
+        second = np.linalg.lstsq(features, goal.link(z[:, None]) + 0.1 * noise, rcond=1e-8)[0]
+        excess.append(population_loss(goal, neurons, 1e-12).value(second, 0.98))
+    above = np.array(excess) - population_loss(goal, neurons, 1e-12).projected(0.98)
+    predicted = refit_cost(goal, neurons, 0.98) / samples
+    error = above.std() / np.sqrt(len(above))
+    assert abs(above.mean() - predicted) < 4 * error + 0.03 * predicted
+    wrong = 8 * (population_loss(goal, neurons, 1e-12).projected(0.98)) / samples  # as if the residual had one variance
+    assert above.mean() - wrong > 4 * error + 0.03 * predicted

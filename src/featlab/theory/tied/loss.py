@@ -18,6 +18,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from featlab.gaussian.hermite import Floats
+from featlab.gaussian.quadrature import gauss_pieces
 from featlab.learners.checks import positive_number
 from featlab.targets import Target
 from featlab.targets import target as make_target
@@ -26,6 +27,9 @@ from featlab.theory.tied.neurons import LinkSeries, Neurons, link_series
 # The series of a piecewise linear link and of relus fall like k^(-5/4): with so many terms a(m) is right to 1e-6, and
 # its slope at |m| = 1 to about 1e-3; inside, m^k makes both exact.
 ORDERS = 400
+# Of an average over one field of smooth functions times relus: a fine grid, and Gauss nodes for the link given it.
+_FIELD_REACH, _FIELD_POINTS, _INNER_NODES = 9.0, 20_001, 24
+_NEGLIGIBLE = 1e-10  # eigenvalues of the neurons' products below this share of the largest: no data resolve them
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,3 +107,27 @@ def ideal_projected_loss(target: Target | str, cosine: float, orders: int = ORDE
     powers = float(cosine) ** (2 * np.arange(len(link.coefficients)))
     beyond = link.square * link.missing * float(cosine) ** (2 * len(link.coefficients))
     return float(link.square + link.noise - link.coefficients**2 @ powers - beyond)
+
+
+def refit_cost(target: Target | str, neurons: Neurons, cosine: float) -> float:
+    """n' times what least squares on n' fresh samples costs above the projected loss, as n' -> infinity.
+
+    Statement: with phi the neurons' outputs, r = y - <c, phi> the residual at the best c, A = E[phi phi^T] and
+    B = E[r^2 phi phi^T], the fitted c has the covariance A^{-1} B A^{-1} / n' (White 1980), so that the excess is
+    tr(A^{-1} B) / n'. Only if r^2 does not depend on the field is that N E[r^2] / n'. Here
+    E[r^2 | u] = Var(f*(z) | u) + noise + (E[f*(z) | u] - <c, phi(u)>)^2, which grows with u for a polynomial link.
+    """
+    of = make_target(target)
+    field = np.linspace(-_FIELD_REACH, _FIELD_REACH, _FIELD_POINTS)
+    weights = np.exp(-(field**2) / 2)
+    weights /= weights.sum()
+    inner = gauss_pieces((), _INNER_NODES)
+    values = of.link((cosine * field[:, None] + np.sqrt(1 - cosine**2) * inner[0]).reshape(-1, 1))
+    values = values.reshape(len(field), -1)
+    mean = values @ inner[1]
+    outputs = neurons.features(field)
+    gram = (outputs * weights[:, None]).T @ outputs
+    inverse = np.linalg.pinv(gram, rcond=_NEGLIGIBLE, hermitian=True)
+    best = outputs @ (inverse @ (outputs.T @ (weights * mean)))
+    squares = values**2 @ inner[1] - mean**2 + of.noise + (mean - best) ** 2
+    return float(np.trace(inverse @ ((outputs * (weights * squares)[:, None]).T @ outputs)))
