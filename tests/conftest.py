@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from functools import cache
 from typing import TypeVar
 
@@ -27,6 +27,13 @@ def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> None:
     """
     jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("compiled")))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled_for_one_file() -> Iterator[None]:
+    """Programs are forgotten after each file: each takes memory maps, of which a process may have 65,530."""
+    yield
+    jax.clear_caches()
 
 
 @pytest.hookimpl(wrapper=True)
