@@ -90,7 +90,6 @@ RUN = ("--dim", "200", "--times", "0,0.1", "--start", "orthogonal", "--json")
 
 
 def test_the_learner_has_a_name_and_an_address(environment: dict[str, str], tmp_path: Path) -> None:
-    assert "normalised-sgd" in _featlab(environment, tmp_path, "simulate", "--help")
     ask = ("simulate", "tanh(h1)", "--seeds", "2", "--step-size", "1/d", *RUN)
     named = json.loads(_featlab(environment, tmp_path, *ask, "--learner", "normalised-sgd"))
     addressed = json.loads(_featlab(environment, tmp_path, *ask, "--learner", "outside.learner:NormalisedSgd"))

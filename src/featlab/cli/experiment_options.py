@@ -114,12 +114,12 @@ def _parameters() -> list[inspect.Parameter]:
 def _made() -> Iterator[inspect.Parameter]:
     from featlab.experiments.experiment import Experiment
     from featlab.experiments.text import RANDOM_FEATURES, READOUT_FIELDS, option_table, student_class
-    from featlab.learners.registry import learner_names, own_learners
+    from featlab.learners.registry import own_learners
 
     help_expression = "A function of h1..h9, as in `featlab explain`."
     expression = typer.Argument(metavar="EXPR", help=help_expression)
     yield _parameter("target", Annotated[str, expression], inspect.Parameter.empty)
-    names = f"{', '.join([*learner_names(), RANDOM_FEATURES])}; or module:Class of your own."
+    names = f"{', '.join([*own_learners(), RANDOM_FEATURES])}; of an installed package, or module:Class of your own."
     yield _parameter("learner", Annotated[str, typer.Option(metavar="NAME", help=names)], inspect.Parameter.empty)
     for field, said in options_of(Experiment):
         empty = inspect.Parameter.empty if field.name == "dim" else None

@@ -8,10 +8,12 @@ from __future__ import annotations
 import importlib
 from difflib import get_close_matches
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from featlab.errors import FeatlabError, InvalidParameter
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "featlab.learners"
 # Name -> module of this package and class; nothing is imported until it is asked for.
@@ -44,6 +46,8 @@ class BadPlugin(FeatlabError):
 @cache
 def plugins(group: str) -> dict[str, EntryPoint]:
     """The entry points of a group, by name."""
+    from importlib.metadata import entry_points  # looking for packages takes a tenth of what help may take
+
     return {point.name: point for point in entry_points(group=group)}
 
 
