@@ -9,9 +9,9 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.installed
 	$(BIN)/featlab explain "He4(h1) + sign(h1*h2*h3)" --dim 1000 --html explanation.html
 
-# Lint, format, types and every test.
+# Lint, format, types and every test. Two processes, each with one thread for linear algebra: more would fight over cores.
 test: $(VENV)/.installed-dev check
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

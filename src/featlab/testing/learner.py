@@ -26,10 +26,9 @@ from featlab.learners.fields import options_of
 from featlab.learners.protocol import Learner, Student, check_contract
 from featlab.outcome import Outcome
 from featlab.precision import double_precision
-from featlab.simulation.algorithms import algorithm, check_runnable, demand
+from featlab.simulation.algorithms import check_runnable, demand
 from featlab.simulation.designs.choose import DoesNotFit, Sizes, choose
 from featlab.simulation.designs.spiked import known_axes, with_inputs
-from featlab.simulation.observe import check_names
 from featlab.simulation.problem import Problem
 from featlab.simulation.random import seed_keys
 from featlab.simulation.run import run
@@ -155,11 +154,12 @@ def _equivariance(case: Experiment) -> Iterator[str]:
             return
         yield "it is not equivariant, and the design 'virtual' runs it"
         return
-    plain, rotated = _final_weights(case, False), _final_weights(case, True)
-    if plain is None or rotated is None:
-        return  # it has no weights: nothing can turn
+    plain = _in_double(case)
+    if "weights" not in plain:
+        return  # nothing can turn
+    rotated = _turned_weights(case)
     turn = rotation(case.dim, known_axes(case.concrete.inputs, case.concrete.rank))
-    for before, after in zip(plain, rotated, strict=True):
+    for before, after in zip(plain["weights"].isel(time=-1).values, rotated, strict=True):
         expected = turn @ (before.T @ before) @ turn.T
         found = after.T @ after
         if np.max(np.abs(found - expected)) > _EXACT * max(1.0, np.max(np.abs(expected))):
@@ -170,19 +170,24 @@ def _equivariance(case: Experiment) -> Iterator[str]:
             return
 
 
-def _final_weights(case: Experiment, turn: bool) -> np.ndarray | None:
-    """The weights of every seed after the last step, on stored inputs in float64."""
+def _in_double(case: Experiment) -> xr.Dataset:
+    """The same runs on stored inputs in float64, by other keys; with their weights where the learner has any."""
+    double = replace(case, key=1, dtype="float64")
+    try:
+        return _run(replace(double, observe=(*_names(_run(case)), "weights")))
+    except InvalidParameter:
+        return _run(double)
+
+
+def _turned_weights(case: Experiment) -> np.ndarray:
+    """The weights of every seed of `_in_double` after the last step, with inputs and start turned."""
     target, learner = case.concrete, case.learner
     axes = known_axes(target.inputs, target.rank)
     with double_precision():
         wanted = demand(learner, case.student, target, Sizes(case.dim, axes, case.samples, np.dtype(np.float64)))
         design = with_inputs(choose(wanted, learner.equivariant, "dense").design, target.inputs)
-        problem = Problem(target, case.student, learner, turned(design) if turn else design)
-        try:
-            names = check_names(["weights"], algorithm(problem), case.student is not None)
-        except InvalidParameter:
-            return None
-        runs = run(problem, case.plan, names, seed_keys(case.key, case.seeds), len(case.seeds), False)
+        problem = Problem(target, case.student, learner, turned(design))
+        runs = run(problem, case.plan, ("weights",), seed_keys(1, case.seeds), len(case.seeds), False)
     return runs.values["weights"][:, -1]
 
 
@@ -204,20 +209,20 @@ def _designs(case: Experiment) -> Iterator[str]:
 
 def _precisions(case: Experiment) -> Iterator[str]:
     """The same law in float32 and in float64."""
-    yield from _differences(_run(case), _run(replace(case, key=1, dtype="float64")), "in float64 and in float32")
+    yield from _differences(_run(case), _in_double(case), "in float64 and in float32")
 
 
 def _randomness(case: Experiment) -> Iterator[str]:
     """A seed has its numbers whoever runs beside it, in whatever order, however often it is looked at."""
     together, seed = _run(case), case.seeds[-1]
     again = {
-        "alone": replace(case, seeds=(seed,)),
+        "alone": replace(case, seeds=(seed,), observe=_quick_names(together)),
         "in another order": replace(case, seeds=case.seeds[::-1]),
         "with fewer looks": replace(case, times=(float(together["time"].values[-1]),)),
     }
     for words, other in again.items():
         found = _run(other)
-        for name in _names(together):
+        for name in _names(found):
             one, two = (run[name].sel(seed=seed).isel(time=-1).values for run in (together, found))
             if not np.allclose(one, two, rtol=0, atol=_SAME * max(1.0, np.nanmax(np.abs(one))), equal_nan=True):
                 yield f"{name} of a seed is another {words}"
@@ -230,17 +235,18 @@ def _randomness(case: Experiment) -> Iterator[str]:
 def _outcomes(case: Experiment) -> Iterator[str]:
     """What is not a number has an outcome that is not ok; steps that are far too large are seen to diverge."""
     learner: Any = case.learner
-    tried = [learner]
+    tried = [case]
     if any(field.name == "step_size" for field in fields(learner)) and learner.step_size is not None:
-        tried.append(replace(learner, step_size=1e12))
+        far = replace(learner, step_size=1e12)
+        tried.append(replace(case, learner=far, observe=_quick_names(_run(case))))
     for one in tried:
-        found = _run(replace(case, learner=one))
+        found = _run(one)
         for outcome, values in zip(found["outcome"].values, _rows(found), strict=True):
             if str(outcome) not in set(Outcome):
                 yield f"the outcome {outcome!r} is none of featlab.Outcome"
                 return
             if outcome == Outcome.OK and not np.all(np.isfinite(values)):
-                yield f"{one!r} ends as ok with values that are no numbers"
+                yield f"{one.learner!r} ends as ok with values that are no numbers"
                 return
 
 
@@ -252,6 +258,11 @@ def _run(case: Experiment) -> xr.Dataset:
 
 def _names(found: xr.Dataset) -> list[str]:
     return [name for name in _COMPARED if name in found]
+
+
+def _quick_names(found: xr.Dataset) -> tuple[str, ...]:
+    """Without the risk, whose average over fresh fields takes longer to compile than the learner, unless it is all."""
+    return tuple(name for name in _names(found) if name != "risk") or ("risk",)
 
 
 def _rows(found: xr.Dataset) -> np.ndarray:
