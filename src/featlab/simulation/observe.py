@@ -2,12 +2,14 @@
 
 All follow from the overlaps M = W[:, :r] and the part of W off the target's directions. The risk too: the
 fields of a fresh sample are jointly Gaussian, h ~ N(0, I_r) and lambda = M h + L z with L L^T = Q - M M^T, so
-it is averaged over fresh *fields* in dimension r + p, never over d-dimensional inputs.
+it is averaged over fresh *fields* in dimension r + p, never over d-dimensional inputs; and since M and L are all it
+needs of a student, its program is one for all learners, designs and dimensions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
 
@@ -16,7 +18,7 @@ import numpy as np
 from jax import Array
 
 from featlab.errors import InvalidParameter
-from featlab.simulation.designs.spiked import label_fields, seen_weights
+from featlab.simulation.designs.spiked import SpikedDesign, label_fields, seen_weights
 from featlab.simulation.linalg import lower_triangle, product
 from featlab.simulation.networks import output
 from featlab.simulation.problem import Algorithm, Problem, label_noise, labels
@@ -88,13 +90,34 @@ def observe(
     }
     result = {name: quantities[name]() for name in names if name in quantities and name not in measures}
     result |= {name: measure(state, key) for name, measure in measures.items()}
-    if "risk" in names:
-        result["risk"], result["risk_error"] = result["risk"] if "risk" in result else risk(problem, network, key)
+    if "risk" in measures:
+        result["risk"], result["risk_error"] = result["risk"]
     return result
 
 
+@dataclass(frozen=True)
+class Axes:
+    """As much of a design as fresh fields need: the known axes, and the type of every number."""
+
+    known: int
+    dtype: Any
+
+
+def risk_problem(problem: Problem) -> Problem:
+    """What a problem's risk depends on besides the network `by_fields`: equal for all learners and designs."""
+    design, axes = problem.design, Axes(problem.design.known, problem.design.dtype)
+    fields = SpikedDesign(axes, design.inputs) if isinstance(design, SpikedDesign) else axes
+    return Problem(problem.target, problem.student, None, fields)
+
+
+def by_fields(problem: Problem, network: Any) -> Any:
+    """The network with weights (M, L) (p, known + p) in place of W: standard normal numbers give its fields by them."""
+    known, seen = problem.design.known, seen_weights(problem.design, network.weights)
+    return replace(network, weights=jnp.concatenate([seen[:, :known], lower_triangle(seen[:, known:])], axis=1))
+
+
 def risk(problem: Problem, network: Any, key: Array) -> tuple[Array, Array]:
-    """E[(y - f)^2] over fresh fields, and its standard error. The additive label noise enters exactly.
+    """E[(y - f)^2] of a network `by_fields` over fresh ones, and its standard error. Additive noise enters exactly.
 
     Without a student, f is the link at the estimated fields, averaged over noise variables inside it: their average
     squared error is the mean product of the errors of two independent draws.
@@ -114,7 +137,7 @@ def posterior_risk(problem: Problem, network: Any, covariance: Array, key: Array
 
     The average over z inside the square is the mean product of the errors of two independent draws.
     """
-    clean, fields = _fresh_fields(problem, network, key)
+    clean, fields = _fresh_fields(problem, by_fields(problem, network), key)
     values, vectors = jnp.linalg.eigh(covariance)
     root = vectors * jnp.sqrt(jnp.maximum(values, 0.0))
     errors = []
@@ -125,13 +148,12 @@ def posterior_risk(problem: Problem, network: Any, covariance: Array, key: Array
 
 
 def _fresh_fields(problem: Problem, network: Any, key: Array) -> tuple[Array, Array]:
-    """Labels of fresh samples without their additive noise (RISK_SAMPLES,), and the student's fields at them."""
+    """Labels of fresh samples without their additive noise (RISK_SAMPLES,), and the fields of a network `by_fields`."""
     known, dtype = problem.design.known, problem.design.dtype
-    weights = seen_weights(problem.design, network.weights)
-    across = lower_triangle(weights[:, known:])
+    along, across = network.weights[:, :known], network.weights[:, known:]
     coordinates = normal(named(key, "risk targets"), (RISK_SAMPLES, known), dtype)
     others = normal(named(key, "risk others"), (RISK_SAMPLES, across.shape[1]), dtype)
-    fields = product(coordinates, weights[:, :known].T) + product(others, across.T)
+    fields = product(coordinates, along.T) + product(others, across.T)
     return _link_at(problem, label_fields(problem.design, coordinates), named(key, "risk labels")), fields
 
 

@@ -1,8 +1,8 @@
 """Running a problem: seeds side by side, steps in compiled loops, a look at the asked times, and a bar while it lasts.
 
-Three functions are compiled, once per problem and shape: start, advance, look. Randomness is keyed by the
-seed and the number of the step alone, so the numbers do not depend on how seeds are grouped, on when the run
-is looked at, or on the device.
+Three functions are compiled, once per problem and shape: start, advance, look; and one for the risk, which many
+problems share. Randomness is keyed by the seed and the number of the step alone, so the numbers do not depend on how
+seeds are grouped, on when the run is looked at, or on the device.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from jax import Array, lax
 from featlab.experiments.schedule import Schedule
 from featlab.precision import double_precision
 from featlab.simulation.algorithms import algorithm
-from featlab.simulation.observe import observe
+from featlab.simulation.observe import by_fields, observe, risk, risk_problem
 from featlab.simulation.problem import Algorithm, Problem
 from featlab.simulation.random import fold, named
 
@@ -167,13 +167,14 @@ def _grouped(seed: Any) -> Any:
 
 def _seen(problem: Problem, names: tuple[str, ...], carry: Carry, keys: Array) -> dict[str, Array]:
     """The asked quantities; those of a fitted second layer, if there is one, are computed in float64."""
-    steps = algorithm(problem)
-    if steps.fit is None or not set(names) & {"risk", *steps.fitted}:
-        return look(problem, names, carry, keys)
-    with double_precision():
-        fitted = look_fitted(problem, carry, keys)
-    others = tuple(name for name in names if name not in fitted)
-    return look(problem, others, carry, keys) | fitted if others else fitted
+    steps, apart = algorithm(problem), {}
+    if steps.fit is not None and set(names) & {"risk", *steps.fitted}:
+        with double_precision():
+            apart = look_fitted(problem, carry, keys)
+    elif "risk" in names and "risk" not in steps.measures:
+        apart = look_risk(risk_problem(problem), look_fields(problem, carry), keys)
+    others = tuple(name for name in names if name not in apart)
+    return look(problem, others, carry, keys) | apart if others else apart
 
 
 @partial(jax.jit, static_argnames=("problem",))
@@ -188,6 +189,28 @@ def look_fitted(problem: Problem, carry: Carry, keys: Array) -> dict[str, Array]
         return jax.tree.map(lambda value: jnp.where(diverged < 0, value, jnp.nan), values)
 
     return lax.map(one_seed, (carry.state, carry.diverged, keys))
+
+
+@partial(jax.jit, static_argnames=("problem",))
+def look_fields(problem: Problem, carry: Carry) -> Any:
+    """Every seed's network `by_fields`; NaN for those that have diverged."""
+
+    def one_seed(seed: tuple[Any, Array]) -> Any:
+        network, diverged = seed
+        return jax.tree.map(lambda value: jnp.where(diverged < 0, value, jnp.nan), by_fields(problem, network))
+
+    return lax.map(one_seed, (carry.state.network, carry.diverged))
+
+
+@partial(jax.jit, static_argnames=("problem",))
+def look_risk(problem: Problem, networks: Any, keys: Array) -> dict[str, Array]:
+    """The risk of every seed's network `by_fields`, and its error; the problem is a `risk_problem`. One at a time."""
+
+    def one_seed(seed: tuple[Any, Array]) -> dict[str, Array]:
+        network, key = seed
+        return dict(zip(("risk", "risk_error"), risk(problem, network, named(key, "observe")), strict=True))
+
+    return lax.map(one_seed, (networks, keys))
 
 
 @partial(jax.jit, static_argnames=("problem", "names"))
