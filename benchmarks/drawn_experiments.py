@@ -1,0 +1,170 @@
+"""Random experiments that theory can be asked about: a target, a learner, a student and sizes, by a number.
+
+Nothing is chosen to agree: coefficients, functions, steps and ratios are drawn from ranges that a person would type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import featlab
+from featlab import TwoLayer
+from featlab.experiments import Experiment
+
+Draw = np.random.Generator
+
+_FUNCTIONS = ("{h}", "He2({h})", "He3({h})", "He4({h})", "tanh({h})", "abs({h})", "relu({h})", "sin({h})", "sign({h})")
+_ACTIVATIONS = ("tanh", "relu", "erf", "He2", "He3", "square")
+_SMOOTH = ("tanh", "erf", "relu")
+
+
+def drawn(learner: str, key: int, number: int) -> Experiment:
+    """The experiment of this number for a learner of `LEARNERS`; the same for the same key."""
+    draw = np.random.default_rng([key, sorted(LEARNERS).index(learner), number])
+    target, how = LEARNERS[learner](draw)
+    return Experiment.of(target, **how, key=int(draw.integers(2**31)))
+
+
+def random_target(draw: Draw, most_directions: int = 2) -> str:
+    """One to three terms, each a function of a direction or a product of two."""
+    rank = int(draw.integers(1, most_directions + 1))
+    terms = [_term(draw, 1 + index % rank) for index in range(int(draw.integers(rank, 4)))]
+    if rank > 1 and draw.random() < 0.5:
+        terms[-1] += f"*{_function(draw, 1)}"
+    return " + ".join(terms)
+
+
+def _term(draw: Draw, direction: int) -> str:
+    return f"{draw.uniform(0.3, 1.5):.2f}*{_function(draw, direction)}"
+
+
+def _function(draw: Draw, direction: int) -> str:
+    return str(draw.choice(_FUNCTIONS)).format(h=f"h{direction}")
+
+
+def _student(
+    draw: Draw, target: str, activations: tuple[str, ...] = _ACTIVATIONS, start: str | None = None
+) -> TwoLayer:
+    width, rank = int(draw.integers(1, 4)), featlab.target(target).rank
+    planted: dict[str, Any] = {"start": str(draw.choice(["sphere", "planted"]))}
+    if planted["start"] == "planted":
+        rows = draw.uniform(-0.5, 0.5, (width, rank))
+        planted["planted"] = tuple(tuple(round(float(cosine), 2) for cosine in row) for row in rows)
+    biases: float | str = "gaussian" if draw.random() < 0.2 else round(float(draw.choice([0.0, 0.3])), 1)
+    return TwoLayer(
+        width, str(draw.choice(_ACTIVATIONS)), str(draw.choice(["ones", "alternating"])), biases=biases, **planted
+    )
+
+
+def _ratio(draw: Draw, low: float, high: float) -> float:
+    """Between the two, uniform on a logarithmic scale, with three digits."""
+    return float(f"{np.exp(draw.uniform(np.log(low), np.log(high))):.3g}")
+
+
+def _online(draw: Draw) -> tuple[str, dict[str, Any]]:
+    target = random_target(draw)
+    batch = int(draw.choice([1, 4]))
+    constraint = str(draw.choice(["none", "spherical"]))
+    learner = featlab.OnlineSgd(_ratio(draw, 0.05, 0.6), batch=batch, constraint=constraint)
+    return target, {"learner": learner, "dim": 500, "times": [0, 1, 2], "student": _student(draw, target), "seeds": 8}
+
+
+def _extragradient(draw: Draw) -> tuple[str, dict[str, Any]]:
+    target = random_target(draw)
+    learner = featlab.Extragradient(_ratio(draw, 0.05, 0.4), _ratio(draw, 0.05, 0.4))
+    return target, {"learner": learner, "dim": 500, "times": [0, 1, 2], "student": _student(draw, target), "seeds": 8}
+
+
+def _giant(draw: Draw) -> tuple[str, dict[str, Any]]:
+    target, dim = random_target(draw), 400
+    learner = featlab.GiantSteps(int(draw.integers(1, 3)), scale=_ratio(draw, 0.5, 3.0))
+    sizes = {"dim": dim, "samples": int(dim * _ratio(draw, 1, 20))}
+    return target, {"learner": learner, **sizes, "student": _student(draw, target), "seeds": 8}
+
+
+def _reused(draw: Draw) -> tuple[str, dict[str, Any]]:
+    target, dim = random_target(draw), 400
+    constraint = str(draw.choice(["none", "spherical"]))
+    learner = featlab.ReusedBatch(int(draw.integers(2, 4)), _ratio(draw, 0.1, 0.8), constraint=constraint)
+    sizes = {"dim": dim, "samples": int(dim * _ratio(draw, 1, 8))}
+    return target, {"learner": learner, **sizes, "student": _student(draw, target), "seeds": 8}
+
+
+def _amp(draw: Draw) -> tuple[str, dict[str, Any]]:
+    dim, overlap = 1000, _ratio(draw, 0.1, 0.6)
+    learner = featlab.BayesAmp(int(draw.integers(2, 5)), damping=0.0, start="informed", start_overlap=overlap)
+    return random_target(draw), {"learner": learner, "dim": dim, "samples": int(dim * _ratio(draw, 0.7, 4)), "seeds": 8}
+
+
+def _kernel(draw: Draw) -> tuple[str, dict[str, Any]]:
+    dim = 200
+    learner = featlab.KernelRidge(str(draw.choice(["exponential", "polynomial-3"])), _ratio(draw, 0.001, 1.0))
+    return random_target(draw), {"learner": learner, "dim": dim, "samples": int(dim * _ratio(draw, 0.5, 3)), "seeds": 8}
+
+
+def _flow(kind: Any) -> Callable[[Draw], tuple[str, dict[str, Any]]]:
+    def make(draw: Draw) -> tuple[str, dict[str, Any]]:
+        dim, target = 200, random_target(draw, 1)
+        student = TwoLayer(
+            1, str(draw.choice(_SMOOTH)), start="planted", planted=((round(draw.uniform(0.1, 0.5), 2),),)
+        )
+        sizes = {"dim": dim, "samples": int(dim * _ratio(draw, 10, 40))}
+        return target, {"learner": kind(20), **sizes, "times": [0, 10, 20], "student": student, "seeds": 8}
+
+    return make
+
+
+def _readout(draw: Draw) -> tuple[str, dict[str, Any]]:
+    dim, target = 200, random_target(draw)
+    first = featlab.GiantSteps(1, scale=_ratio(draw, 0.5, 3.0))
+    learner = featlab.Readout(first, int(dim * _ratio(draw, 2, 8)), _ratio(draw, 0.01, 1.0))
+    student = TwoLayer(int(dim * _ratio(draw, 0.3, 1.0)), str(draw.choice(_SMOOTH)), "signs")
+    sizes = {"dim": dim, "samples": int(dim * _ratio(draw, 1, 6))}
+    return target, {"learner": learner, **sizes, "student": student, "seeds": 6}
+
+
+def _preprocessed(draw: Draw) -> tuple[str, dict[str, Any]]:
+    dim, target = 64, random_target(draw)
+    student = TwoLayer(8, "relu", "signs", biases="gaussian")
+    return target, {
+        "learner": featlab.PreprocessedStep(),
+        "dim": dim,
+        "samples": int(dim**2 * _ratio(draw, 0.5, 4)),
+        "student": student,
+        "seeds": 8,
+    }
+
+
+def _directions(learner: Any) -> Callable[[Draw], tuple[str, dict[str, Any]]]:
+    def make(draw: Draw) -> tuple[str, dict[str, Any]]:
+        dim = 400
+        return random_target(draw, 1), {
+            "learner": learner,
+            "dim": dim,
+            "samples": int(dim * _ratio(draw, 1, 30)),
+            "seeds": 12,
+        }
+
+    return make
+
+
+# name -> draw -> a target's text, and the other arguments of an experiment
+LEARNERS: dict[str, Callable[[Draw], tuple[str, dict[str, Any]]]] = {
+    "online-sgd": _online,
+    "extragradient": _extragradient,
+    "giant-steps": _giant,
+    "reused-batch": _reused,
+    "bayes-amp": _amp,
+    "kernel-ridge": _kernel,
+    "spherical-flow": _flow(featlab.SphericalFlow),
+    "normalised-flow": _flow(featlab.NormalisedFlow),
+    "readout": _readout,
+    "preprocessed-step": _preprocessed,
+    "inverse-regression": _directions(featlab.SlicedInverseRegression(8)),
+    "average-variance": _directions(featlab.SlicedAverageVariance(8)),
+    "principal-hessian": _directions(featlab.PrincipalHessian()),
+    "spectral-estimator": _directions(featlab.SpectralEstimator()),
+}
