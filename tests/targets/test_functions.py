@@ -37,6 +37,8 @@ def arguments_of(row: LanguageFunction) -> tuple[list[object], list[int]]:
         return [np.abs(x) + 0.1], [0]
     if row.name == "clip":
         return [x, -np.abs(y), np.abs(z)], [0, 1, 2]
+    if row.name == "where":
+        return [(x > 0).astype(float), y, z], [1, 2]
     return [x, y, z][: min(3, row.arity[1])], list(range(min(3, row.arity[1])))
 
 
@@ -122,8 +124,10 @@ def test_kinks_cover_every_jump_of_value_and_slope(name: str) -> None:
 
 
 def test_typed_names_are_those_of_the_language() -> None:
-    expected = "He abs clip cos erf exp gelu identity leaky_relu log max min relu sigmoid sign sin softplus sqrt square"
-    assert typed_names() == [*expected.split(), "step", "swish", "tanh"]
+    expected = """
+    He abs arcsinh arctan clip cos cosh erf exp floor gelu identity leaky_relu log max min relu round sigmoid sign sin
+    sinh softplus sqrt square step swish tanh where"""
+    assert typed_names() == expected.split()
 
 
 @pytest.mark.parametrize("name", [name for name in activation_names() if name.isidentifier()])

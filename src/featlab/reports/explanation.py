@@ -66,7 +66,7 @@ class Explanation:
         return self.text()
 
     def __repr__(self) -> str:
-        return f"<Explanation of {self.target.text!r}: {self.verdict_sentence}>"
+        return f"<Explanation of {self.target.shown!r}: {self.verdict_sentence}>"
 
     def _repr_html_(self) -> str:
         from featlab.reports.page import fragment

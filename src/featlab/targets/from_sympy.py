@@ -6,13 +6,16 @@ import sympy
 
 from featlab.errors import InvalidTarget
 from featlab.targets.canonical import MAX_NODES, power
-from featlab.targets.functions import MAX_HERMITE_ORDER, apply_inert, function, row_of
+from featlab.targets.functions import MAX_HERMITE_ORDER, MAX_VARIABLES, VARIABLE, apply_inert, function, row_of
 
-_NAMES = {"Abs": "abs", "Max": "max", "Min": "min", "Heaviside": "step", "hermite_prob": "He"}
+_NAMES = {
+    "Abs": "abs", "Max": "max", "Min": "min", "Heaviside": "step", "hermite_prob": "He", "atan": "arctan",
+    "asinh": "arcsinh",
+}  # fmt: skip
 
 
 def literal_of(expression: sympy.Basic) -> sympy.Expr:
-    """A literal tree for a SymPy expression in symbols named h1..h9, xi1..xi9 and functions of the language."""
+    """A literal tree for a SymPy expression in symbols named h1.., xi1.. and functions of the language."""
     count = sum(1 for _, _ in zip(sympy.preorder_traversal(expression), range(MAX_NODES + 1), strict=False))
     if count > MAX_NODES:
         raise InvalidTarget(f"the expression has more than {MAX_NODES} parts")
@@ -38,9 +41,10 @@ def _convert(node: sympy.Basic) -> sympy.Expr:
 
 
 def _symbol(node: sympy.Symbol) -> sympy.Symbol:
-    prefix = node.name.rstrip("123456789")
-    if prefix not in ("h", "xi") or len(node.name) != len(prefix) + 1:
-        raise InvalidTarget(f"unknown symbol {node.name!r}", suggestion="directions are called h1..h9, noise xi1..xi9")
+    match = VARIABLE.fullmatch(node.name)
+    if match is None or int(match[2]) > MAX_VARIABLES:
+        names = f"directions are called h1..h{MAX_VARIABLES}, noise xi1..xi{MAX_VARIABLES}"
+        raise InvalidTarget(f"unknown symbol {node.name!r}", suggestion=names)
     return sympy.Symbol(node.name, real=True)
 
 

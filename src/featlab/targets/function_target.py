@@ -12,13 +12,13 @@ import numpy as np
 
 from featlab.errors import InvalidParameter, InvalidTarget
 from featlab.precision import double_precision
-from featlab.targets.admissible import check_not_constant, check_poles, check_tails, spread_points
+from featlab.targets.admissible import REACH, check_not_constant, check_poles, check_tails
 from featlab.targets.evaluate import Floats, Jet
 from featlab.targets.kinks import Kink
 from featlab.targets.model import Target
 from featlab.targets.rank import Probe, relevant_subspace
 from featlab.targets.reduction import basis_remarks, exact_basis, in_floats
-from featlab.targets.surfaces import gaussian_points
+from featlab.targets.surfaces import gaussian_points, spread_points
 
 _MAX_RANK = 9
 _STEP = 1e-4
@@ -84,7 +84,7 @@ def _real(value: Floats) -> Floats:
 
 
 def _check_admissible(link: Callable[[Floats], Floats], names: Sequence[str], kinks: Sequence[Function]) -> None:
-    points = spread_points(len(names))
+    points = spread_points(len(names), REACH)
     undefined = np.isnan(link(points))
     if undefined.any():
         at = ", ".join(f"{x:.4g}" for x in points[undefined][0])
