@@ -65,7 +65,7 @@ def canonical_text(text: str) -> str:
         ("heaviside(h1, 0.5)", "0.5*sign(h1) + 0.5"),
         ("heaviside(h1, 0)", "1 - step(-h1)"),
         ("ceil(h1) + rint(h2) + trunc(h3)", "round(h2) - floor(-h1) + sign(h3)*floor(abs(h3))"),
-        ("mod(h1, 0.5)", "h1 - 0.5*floor(2*h1)"),
+        ("mod(h1, 0.5)", "mod(h1, 0.5)"),
         ("floor(floor(h1)) + h2*floor(-7/2) + round(2.5) + round(3.5)", "floor(h1) - 4*h2 + 6"),
         ("h1 >= h2", "step(h1 - h2)"),
         ("(h1 > 0.3)*h2", "h2*(1 - step(3 - 10*h1))"),

@@ -38,7 +38,7 @@ _LEAKY_SLOPE = 0.01
 _LONGEST_HERMITE = 12
 _SHARED = (
     "abs", "arcsinh", "arctan", "cos", "cosh", "exp", "floor", "heaviside", "log", "logaddexp", "maximum", "minimum",
-    "ones_like", "power", "round", "sign", "sin", "sinh", "tanh", "where", "zeros_like",
+    "mod", "ones_like", "power", "round", "sign", "sin", "sinh", "tanh", "where", "zeros_like",
 )  # fmt: skip
 
 
@@ -132,6 +132,7 @@ def sympy_ops() -> SimpleNamespace:
         arcsinh=sympy.asinh,
         arctan=sympy.atan,
         floor=sympy.floor,
+        mod=sympy.Mod,
         round=lambda x: sympy.Integer(round(x)) if isinstance(x, sympy.Rational) else sympy.floor(x + sympy.S.Half),
         where=lambda condition, a, b: sympy.Piecewise((a, condition), (b, True)),
         heaviside=lambda x, at_zero: sympy.Heaviside(x, sympy.Rational(at_zero)),

@@ -201,7 +201,7 @@ def _unary(row: LanguageFunction, argument: sympy.Expr) -> sympy.Expr:
     """Pull signs (by parity) and positive rational factors (by scaling) out of a function of one argument."""
     if row.name == "log" and isinstance(argument, sympy.exp):
         return argument.args[0]
-    if row.staircase is not None and is_call(argument, "floor", "round"):
+    if row.name in ("floor", "round") and is_call(argument, "floor", "round"):
         return argument
     if argument in (0, 1):
         with np.errstate(all="ignore"):

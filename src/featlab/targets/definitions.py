@@ -27,13 +27,12 @@ class Definition:
     Attributes:
         formula: the literal trees of its arguments -> that of its value.
         arity: smallest and largest number of arguments.
-        number: which argument has to be a number, if one has to; a positive one if `positive`.
+        number: which argument has to be a number, if one has to.
     """
 
     formula: Callable[..., sympy.Expr]
     arity: tuple[int, int] = (1, 1)
     number: int | None = None
-    positive: bool = False
 
 
 def _sum(*terms: sympy.Expr | int) -> sympy.Expr:
@@ -60,11 +59,6 @@ def _log_in_base(base: int) -> Callable[[sympy.Expr], sympy.Expr]:
     return lambda x: _product(apply_inert("log", x), _over(apply_inert("log", sympy.Integer(base))))
 
 
-def _modulo(x: sympy.Expr, period: sympy.Expr) -> sympy.Expr:
-    """x - m floor(x/m), in [0, m) for m > 0."""
-    return _sum(x, _minus(_product(period, apply_inert("floor", _product(x, _over(period))))))
-
-
 def _heaviside(x: sympy.Expr, at_zero: sympy.Expr = sympy.S.One) -> sympy.Expr:
     """0 for x < 0, v at x = 0 and 1 beyond: (1 - v) (1 - step(-x)) + v step(x), shorter for v = 0, 1/2, 1."""
     if at_zero == sympy.S.Half:
@@ -88,7 +82,6 @@ DEFINITIONS = {
     "reciprocal": Definition(_over),
     "ceil": Definition(lambda x: _minus(apply_inert("floor", _minus(x)))),
     "trunc": Definition(lambda x: _product(apply_inert("sign", x), apply_inert("floor", apply_inert("abs", x)))),
-    "mod": Definition(_modulo, (2, 2), number=1, positive=True),
     "heaviside": Definition(_heaviside, (1, 2), number=1),
     "hypot": Definition(lambda x, y: apply_inert("power", _sum(_square(x), _square(y)), sympy.S.Half), (2, 2)),
     "logaddexp": Definition(lambda x, y: _sum(y, apply_inert("softplus", _sum(x, _minus(y)))), (2, 2)),

@@ -10,7 +10,7 @@ from featlab.targets.functions import MAX_HERMITE_ORDER, MAX_VARIABLES, VARIABLE
 
 _NAMES = {
     "Abs": "abs", "Max": "max", "Min": "min", "Heaviside": "step", "hermite_prob": "He", "atan": "arctan",
-    "asinh": "arcsinh",
+    "asinh": "arcsinh", "Mod": "mod",
 }  # fmt: skip
 
 
@@ -56,6 +56,10 @@ def _function(node: sympy.Basic) -> sympy.Expr:
     arguments = node.args[:1] if row.name == "step" else node.args
     if row.name == "He" and not (isinstance(arguments[0], sympy.Integer) and 0 <= arguments[0] <= MAX_HERMITE_ORDER):
         raise InvalidTarget(f"the order of a Hermite polynomial is an integer from 0 to {MAX_HERMITE_ORDER}")
+    if row.name == "mod" and not (isinstance(arguments[1], sympy.Rational) and arguments[1] > 0):
+        raise InvalidTarget("the second argument of Mod has to be a positive rational number")
+    if row.name == "where":
+        raise InvalidTarget(f"SymPy's {name} is not part of the language")
     converted = [_convert(argument) for argument in arguments]
     if not row.arity[0] <= len(converted) <= row.arity[1]:
         raise InvalidTarget(f"{row.name} takes {row.arity[0]} to {row.arity[1]} arguments, not {len(converted)}")

@@ -1,7 +1,7 @@
 """The functions of the target language: those of one variable in `featlab.gaussian.functions`, and a few more.
 
 A function of one variable is added there, with one entry, and is then an activation too. Here are log, floor, round,
-min, max, clip, where, He(k, x) and power, which no student is activated by.
+mod, min, max, clip, where, He(k, x) and power, which no student is activated by.
 
 In the expression tree every function is an *inert* SymPy function, so that building a tree can never start a symbolic
 computation; only `exp` is SymPy's own, because products of exponentials should combine. `power(x, q)` is the
@@ -47,7 +47,7 @@ class LanguageFunction:
         outside: where the arguments leave the domain (NumPy mask), or None for a function defined everywhere.
         outside_words: what is wrong there.
         sign_of_value: +1 if f > 0 everywhere, 0 if f >= 0 everywhere, None if unknown.
-        staircase: the c of a function that jumps where its argument is a whole number plus c, or None.
+        staircase: the arguments -> (x, c), for a function that jumps where x is a whole number plus c; else None.
         scalar: its entry in the table of functions of one variable, or None.
     """
 
@@ -61,7 +61,7 @@ class LanguageFunction:
     outside: Callable[..., Any] | None = None
     outside_words: str = ""
     sign_of_value: int | None = None
-    staircase: sympy.Rational | None = None
+    staircase: Callable[..., tuple[sympy.Expr, sympy.Rational]] | None = None
     scalar: ScalarFunction | None = None
 
     @property
@@ -158,7 +158,7 @@ _FURTHER = {
             partials=lambda x: [np.zeros(np.shape(x))],
             latex=r"\left\lfloor {0} \right\rfloor",
             rational=True,
-            staircase=sympy.Integer(0),
+            staircase=lambda x: (x, sympy.Integer(0)),
         ),
         LanguageFunction(
             "round",  # halves to the even neighbour, as NumPy does
@@ -166,7 +166,17 @@ _FURTHER = {
             partials=lambda x: [np.zeros(np.shape(x))],
             latex=r"\operatorname{{round}}\left({0}\right)",
             rational=True,
-            staircase=sympy.Rational(1, 2),
+            staircase=lambda x: (x, sympy.Rational(1, 2)),
+        ),
+        LanguageFunction(
+            "mod",  # in [0, m); its second argument is a positive number
+            formula=lambda ops, x, period: ops.mod(x, period),
+            partials=lambda x, period: [np.ones(np.shape(x)), -np.floor_divide(x, period)],
+            latex=r"{0} \bmod {1}",
+            arity=(2, 2),
+            rational=True,
+            sign_of_value=0,
+            staircase=lambda x, period: (x / period, sympy.Integer(0)),
         ),
         LanguageFunction(
             "where",  # its condition is a tree of 0 and 1 made of steps, which know where they jump

@@ -3,7 +3,7 @@
 They are read off the tree: sign and step jump where their argument changes sign; abs, relu, min, max and clip have
 corners there; logarithms, negative powers and fractional powers are singular where their base vanishes. A product
 changes sign where a factor does, so sign(h1*h2*h3) has the three kinks h1, h2, h3. Small polynomials are factored.
-A comparison is a step, so where(..) jumps where its condition changes. floor and round have infinitely many jumps:
+A comparison is a step, so where(..) jumps where its condition changes. floor, round and mod have infinitely many jumps:
 those that their argument reaches within eight standard deviations of the origin are listed (the others have a
 probability below 1e-14), and a target with more than 64 of them in one function is refused.
 
@@ -69,14 +69,16 @@ def surfaces(tree: sympy.Expr) -> dict[sympy.Expr, str]:
             continue
         row = row_of(node)
         if row is not None and row.staircase is not None:
-            for level in _levels(node.args[0], row.staircase, row.name):
-                finder.add("jump", canonical(_unclipped(node.args[0]) - level))
+            argument, offset = row.staircase(*node.args)
+            for level in _levels(canonical(argument), offset, row.name):
+                finder.add("jump", canonical(_unclipped(argument) - level))
         elif row is not None:
             for kind, expression in row.surfaces(*node.args):
                 finder.add(kind, canonical(expression))
         elif isinstance(node, sympy.Pow) and node.exp.is_negative:
             finder.add("singular", node.base)
-    return dict(sorted(finder.found.items(), key=lambda item: (len(text_of(item[0])), text_of(item[0]))))
+    texts = {surface: text_of(surface) for surface in finder.found}
+    return dict(sorted(finder.found.items(), key=lambda item: (len(texts[item[0]]), texts[item[0]])))
 
 
 def _unclipped(argument: sympy.Expr) -> sympy.Expr:

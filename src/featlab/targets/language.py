@@ -10,7 +10,7 @@
                             over whole numbers from 1 to 10, both included; several `for`, and `if i < j`, may follow
     He1 .. He12, He(k, x)   probabilists' Hermite polynomials, k an integer up to 40
     sign step abs relu leaky_relu tanh erf sigmoid softplus swish gelu exp log sqrt sin cos square arctan
-    arcsinh sinh cosh floor round min max clip, and NumPy's names for these and a few more (see `definitions`)
+    arcsinh sinh cosh floor round mod min max clip, and NumPy's names for these and a few more (see `definitions`)
 
 Three gates, each cheap: characters and brackets (`tokens`), Python's own parser on what is left, then a walk over
 its syntax tree that knows ten node types. Each refusal is an `InvalidTarget` with a column, a reason and a suggestion.
@@ -236,19 +236,23 @@ class _Parser:
         row = function(name)
         assert row is not None
         self._check_count(name, len(arguments), row.arity, column)
+        if name == "mod":
+            self._check_number(name, 1, node.args[1], arguments[1], positive=True)
         return apply_inert(name, *arguments)
 
     def _defined(self, node: ast.Call, name: str, arguments: list[sympy.Expr]) -> sympy.Expr:
         definition = DEFINITIONS[name]
         self._check_count(name, len(arguments), definition.arity, node.col_offset)
-        if definition.number is not None and definition.number < len(arguments):
-            argument = node.args[definition.number]
-            constant = self._constant(arguments[definition.number], argument)
-            if constant is None or (definition.positive and not values(constant, {}) > 0):
-                kind = "a positive number" if definition.positive else "a number"
-                reason = f"argument {definition.number + 1} of {name} has to be {kind}"
-                raise self._refused(argument.col_offset, reason, "write the number itself")
+        place = definition.number
+        if place is not None and place < len(arguments):
+            self._check_number(name, place, node.args[place], arguments[place], positive=False)
         return definition.formula(*arguments)
+
+    def _check_number(self, name: str, place: int, node: ast.expr, tree: sympy.Expr, positive: bool) -> None:
+        constant = self._constant(tree, node)
+        if constant is None or (positive and not values(constant, {}) > 0):
+            reason = f"argument {place + 1} of {name} has to be a {'positive ' if positive else ''}number"
+            raise self._refused(node.col_offset, reason, "write the number itself")
 
     def _over_an_index(self, name: str, node: ast.GeneratorExp, depth: int) -> sympy.Expr:
         """sum(term for i in 1..3) and its like, written out."""

@@ -153,6 +153,8 @@ def target(
         InvalidTarget: the text is not in the language, or the function is constant, undefined on a set of positive
             measure, or not square-integrable under the Gaussian.
     """
+    if isinstance(source, Target | str | sympy.Basic) and (rank is not None or len(kinks)):
+        raise InvalidParameter("rank or kinks", rank or kinks, "nothing: they are only for functions")
     if isinstance(source, Target):
         found = source if noise is None else replace(source, noise=_checked_noise(noise))
         return found if inputs is None else _with_inputs(found, inputs)
@@ -160,8 +162,6 @@ def target(
         return _with_inputs(target(source, noise=noise, rank=rank, kinks=kinks), inputs)
     variance = _checked_noise(0.0 if noise is None else noise)
     if isinstance(source, str | sympy.Basic):
-        if rank is not None or len(kinks):
-            raise InvalidParameter("rank or kinks", rank or kinks, "nothing: they are only for function targets")
         if isinstance(source, str) and source.lstrip().startswith("tree("):
             from featlab.targets.tree import tree_in_words
 
@@ -250,9 +250,10 @@ def _admitted(literal: sympy.Expr) -> tuple[Reduced, sympy.Expr, tuple[str, ...]
     function = value_at(tree, names)
     check_not_constant(function, len(names))
     doubts = tail_doubts(check_tails(function, names)) if degree is None else ()
-    singular = [surface for surface, kind in surfaces(tree).items() if kind == "singular"]
+    rough = surfaces(tree)
+    singular = [surface for surface, kind in rough.items() if kind == "singular"]
     check_poles(function, names, [(text_of(s), value_at(s, names), gradient_at(s, names)) for s in singular])
-    reduced = reduce(tree, free_names(literal, "h"), free_names(literal, "xi"))
+    reduced = reduce(tree, rough, free_names(literal, "h"), free_names(literal, "xi"))
     return reduced, _settled(reduced.tree), doubts
 
 

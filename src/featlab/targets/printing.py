@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 import sympy
 
-from featlab.targets.canonical import HALF, canonical, leading_sign
+from featlab.targets.canonical import HALF, leading_sign
 from featlab.targets.conditions import negated
 from featlab.targets.functions import is_call, row_of
 
@@ -65,7 +65,7 @@ def _condition(tree: sympy.Expr, show: Callable[[sympy.Expr], str], words: Mappi
         raise TypeError(f"not a canonical condition: {tree}")
     if is_call(opposite, "step"):
         return _comparison(opposite.args[0], "<", ">", show, words)
-    parts = [_condition(canonical(1 - factor), show, words) for factor in opposite.args]
+    parts = [_condition(1 - factor, show, words) for factor in opposite.args]
     return words["or"].join(sorted(parts, key=_order))
 
 
