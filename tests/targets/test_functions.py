@@ -38,7 +38,7 @@ def arguments_of(row: LanguageFunction) -> tuple[list[object], list[int]]:
     if row.name == "clip":
         return [x, -np.abs(y), np.abs(z)], [0, 1, 2]
     if row.name == "mod":
-        return [x, 0.75], [0]
+        return [x, np.full_like(x, 0.75)], [0]
     if row.name == "where":
         return [(x > 0).astype(float), y, z], [1, 2]
     return [x, y, z][: min(3, row.arity[1])], list(range(min(3, row.arity[1])))

@@ -40,6 +40,8 @@ def canonical_text(text: str) -> str:
         ("relu(-2*h1 + 4)", "2*relu(2 - h1)"),
         ("sign(h1)**3", "sign(h1)"),
         ("sign(h1)*sign(h1)*h2", "h2"),
+        ("sign(relu(h1))**2*h2", "h2*sign(relu(h1))**2"),
+        ("sign(relu(h1))**5 + sign(floor(h2))**4", "sign(relu(h1)) + sign(floor(h2))**2"),
         ("abs(h1)**4", "h1**4"),
         ("tanh(-h1) + cos(-h2)", "cos(h2) - tanh(h1)"),
         ("e**h1 * exp(h1)", "exp(2*h1)"),

@@ -96,7 +96,10 @@ class Target:
         return self.numpy_function(fields)
 
     def link_jax(self, fields: Any) -> Any:
-        """The same in JAX, in the precision of the fields; may be jitted, vmapped and differentiated."""
+        """The same in JAX, in the precision of the fields; may be jitted, vmapped and differentiated.
+
+        In reverse mode a derivative is nan where a branch that `where` does not choose is undefined.
+        """
         import jax.numpy as jnp
 
         fields = self._checked(jnp.asarray(fields))
