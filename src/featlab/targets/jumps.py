@@ -13,9 +13,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from featlab.gaussian.hermite import Integers
 from featlab.targets.evaluate import Floats
 from featlab.targets.surfaces import Function, gaussian_points, unit_vectors
+
+Truths = NDArray[np.bool_]
 
 _LINES = 40
 _REACH = 6.0
@@ -81,10 +85,10 @@ def _jump_points(function: Function, rank: int) -> tuple[Floats, Floats]:
 
 
 def _located(
-    values: Callable[[Floats, Floats], Floats], low: Floats, high: Floats, spread: float
-) -> tuple[Floats, Floats]:
+    values: Callable[[Floats, Integers], Floats], low: Floats, high: Floats, spread: float
+) -> tuple[Truths, Floats]:
     """Which intervals [low, high] hold a jump of values(position, interval numbers), and where it is."""
-    rows = np.arange(len(low))
+    rows: Integers = np.arange(len(low), dtype=np.intp)
     below, above = values(low, rows), values(high, rows)
     wide = np.zeros(len(low))
     while (high - low).max() > _NARROW:
@@ -100,7 +104,7 @@ def _located(
     return (change > 0.5 * wide) & (change > _LEAST * spread), 0.5 * (low + high)
 
 
-def _crossed(kink: Function, points: Floats, directions: Floats) -> Floats:
+def _crossed(kink: Function, points: Floats, directions: Floats) -> Truths:
     """Whether a declared kink changes sign, or vanishes, at the points."""
     before, after = (np.asarray(kink(points + side * _WIDE * directions)) for side in (-1.0, 1.0))
     return np.sign(before) * np.sign(after) <= 0
@@ -116,7 +120,7 @@ def _plane_at(function: Function, point: Floats, direction: Floats) -> Plane | N
     starts = point + _SIDESTEP * np.eye(rank)
     reach = np.full(rank, 20 * _SIDESTEP)
 
-    def values(t: Floats, rows: Floats) -> Floats:
+    def values(t: Floats, rows: Integers) -> Floats:
         return function(starts[rows] + t[:, None] * direction)
 
     spread = float(np.abs(np.diff(function(point + np.outer([-_WIDE, _WIDE], direction))))[0])
