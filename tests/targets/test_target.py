@@ -12,6 +12,7 @@ import pytest
 import sympy
 from scipy import special
 
+import featlab
 from featlab.errors import InvalidParameter, InvalidTarget
 from featlab.targets import Isotropic, Target, target
 
@@ -217,7 +218,14 @@ def test_a_target_that_was_no_text_is_shown_as_its_canonical_text() -> None:
 def test_sympy_functions_of_the_language() -> None:
     h1 = sympy.Symbol("h1")
     assert target(sympy.floor(h1) + sympy.Mod(h1, 3) + sympy.atan(h1)).text == "floor(h1) + arctan(h1) + mod(h1, 3)"
-    for refused in (sympy.Mod(h1, sympy.Symbol("h2")), sympy.Piecewise((h1, h1 > 0), (0, True))):
+    h2 = sympy.Symbol("h2")
+    pieces = sympy.Piecewise((h1**2, (h1 > 0) & (h2 <= 1)), (h2, sympy.Or(h1 < -1, h2 > 3)), (0, True))
+    assert target(pieces) == target("where(h1 > 0 and h2 <= 1, h1**2, where(h1 < -1 or h2 > 3, h2, 0))")
+    made = target("where(h1 > 0.5 or h2 <= 0, h1*h2, floor(h1))")
+    fields = np.random.default_rng(0).standard_normal((200, 2))
+    np.testing.assert_array_equal(target(made.expression).link(fields), made.link(fields))
+    undefined = sympy.Piecewise((h1, h1 > 0))
+    for refused in (sympy.Mod(h1, h2), undefined, sympy.Piecewise((h1, sympy.Eq(h1, h2)), (0, True))):
         with pytest.raises(InvalidTarget):
             target(refused)
 
@@ -228,8 +236,25 @@ def test_mass_that_integrals_do_not_reach_is_a_doubt() -> None:
         (doubt,) = target(f"exp({rate}*h1**2)").doubts
         said = float(doubt.split()[1])
         assert said == pytest.approx(special.erfc(19 * (0.5 - 2 * rate) ** 0.5), rel=0.5)
-    for text in ("exp(0.2*h1**2)", "He(40, h1)", "h1**20*h2**20", "exp(2*h1)*h2"):
+    for text in ("exp(0.2*h1**2)", "He(40, h1)", "h1**20*h2**20", "exp(2*h1)*h2", "abs(h1)**-0.4*abs(h2)**-0.4"):
         assert target(text).doubts == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "square", "mean"),
+    [
+        ("exp(0.24*h1**2)", 0.04**-0.5, 0.52**-0.5),
+        ("exp(0.24*h1**2)*sign(h2)", 0.04**-0.5, 0),
+        ("exp(0.22*h1**2)*h2", 0.12**-0.5, 0),
+        ("exp(0.2*(h1**2 + h2**2))", 5, 1 / 0.6),
+    ],
+)
+def test_variances_miss_no_more_than_the_doubt_says(text: str, square: float, mean: float) -> None:
+    """E exp(2 a h^2) = (1 - 4 a)^(-1/2) and E exp(a h^2) = (1 - 2 a)^(-1/2)."""
+    made = target(text)
+    allowed = float(made.doubts[0].split()[1]) if made.doubts else 1e-5
+    variance = featlab.explain(made).analysis.energies.variance
+    assert -allowed * square < variance - (square - mean**2) < 1e-6
 
 
 def test_a_target_is_cheap() -> None:
