@@ -26,6 +26,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import scipy.special
 import sympy
+from numpy.typing import NDArray
 
 from featlab.errors import InvalidTarget
 from featlab.targets.evaluate import Floats, Memo, value_at, values
@@ -68,7 +69,7 @@ def check_defined(literal: sympy.Expr, names: Sequence[str]) -> None:
         arguments = [np.broadcast_to(values(argument, fields, memo), len(points)) for argument in node.args]
         size = _size_of_terms(node.args[0], memo)
         bad = row.outside(*arguments) & (arguments[0] < -1e-9 * size) & np.isfinite(arguments[0])
-        bad &= np.any([_chosen(guard, fields, memo) for guard in guards], axis=0)
+        bad &= np.any([_chosen(guard, fields, memo, len(points)) for guard in guards], axis=0)
         if bad.any():
             raise InvalidTarget(
                 f"undefined on a set of positive measure: {row.outside_words}{_where(names, points[bad][0])}",
@@ -101,9 +102,9 @@ def _guarded(tree: sympy.Expr) -> dict[sympy.Expr, set[_Guard]]:
     return found
 
 
-def _chosen(guard: _Guard, fields: Mapping[str, Floats], memo: Memo) -> Floats:
-    """Where the conditions of a guard hold or fail as they should."""
-    met = np.ones((), dtype=bool)
+def _chosen(guard: _Guard, fields: Mapping[str, Floats], memo: Memo, count: int) -> NDArray[np.bool_]:
+    """At which of the points the conditions of a guard hold or fail as they should."""
+    met = np.ones(count, dtype=bool)
     for condition, holds in guard:
         met = met & ((values(condition, fields, memo) > 0.5) == holds)
     return met
