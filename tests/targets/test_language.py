@@ -131,6 +131,8 @@ def test_accepted_forms(typed: str, canonical_form: str) -> None:
         ("h1 if h1 > 0 else 0", 14, "do not choose", "where(condition, a, b)"),
         ("h1 + (h1 > 0 & h2 > 0)", 14, "'&'", "`and`"),
         ("h1 + ~(h1 > 0)", 6, "this sign", "`not`"),
+        ("h1*(2 > h2 or h1 > 1and h2 > 0)", 21, "a blank is missing before 'and'", None),
+        ("sum(h[i] for i in 1..3if i > 1)", 23, "a blank is missing before 'if'", None),
         ("sum(h1, h2)", 1, "sum runs over an index", "+ between"),
         ("prod(h1)", 1, "prod runs over an index", "* between"),
         ("sum(h[i] for i in 1..40)", 7, "no direction h[33]", "1 to 32"),
