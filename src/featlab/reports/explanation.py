@@ -79,26 +79,26 @@ class Explanation:
 def explain(
     source: Any,
     *,
-    rank: int | None = None,
-    kinks: Sequence[Callable[[Floats], Floats]] = (),
     noise: float | None = None,
     inputs: Inputs | None = None,
     dim: float | None = None,
     simulation: bool = False,
+    rank: int | None = None,
+    kinks: Sequence[Callable[[Floats], Floats]] = (),
 ) -> Explanation:
     """Explain a target: exponents, staircases, verdict, sample costs.
 
     Args:
         source: anything that `featlab.target` takes: a text such as "He4(h1) + sign(h1*h2*h3)", a SymPy expression, a
             target, or with `rank` a function of the fields (..., rank).
-        rank: the number of directions of a function; only for functions.
-        kinks: functions of the fields that are zero where a function jumps or bends; jumps on planes are found.
         noise: variance of Gaussian noise added to the label; a target keeps its own unless it is given.
         inputs: the law of the inputs: `Isotropic()`, `Spiked(...)`, `SpikeLaw(...)`; a target keeps its own unless it
             is given. Under a spike the costs are those that are proven there, and there is no verdict.
         dim: also give the sample costs as numbers at this dimension of the inputs.
         simulation: end with a picture: the cheapest algorithm that learns it, predicted and simulated, which takes
             up to ten seconds.
+        rank: the number of directions of a function; only for functions.
+        kinks: functions of the fields that are zero where a function jumps or bends; jumps on planes are found.
 
     Raises:
         InvalidTarget: the source is not a target that can be analysed.
