@@ -47,7 +47,7 @@ _MAX_LOG_SQUARE = 345.0
 _REACHES = (19.0, 15.0, 10.0, 9.0)
 _MAX_FAR = 0.05
 _TOLD_SHARE = 1e-5
-_GROWTH = "exp(a*h1**2) needs a below 0.247"
+_GROWTH = "exp(a*h1**2) needs a below 0.247, exp(a*h1) an a below 8.6"
 # Odd radii and rays just beside the axes: a pole on an axis or at a round number is the business of the pole test.
 _RADII = np.append(np.linspace(0.4871, 25.613, 51), REACH)
 _DISTANCES = np.array([1e-4, 1e-9])
