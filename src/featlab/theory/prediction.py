@@ -34,6 +34,10 @@ _OWN: dict[str, tuple[str, Starts, tuple[type, ...]]] = {
     "KernelRidge": ("kernels.predictor:predict_kernel_ridge", no_starts, _GAUSSIAN),
     "SphericalFlow": ("flows.predictor:predict_flow", student_starts, _GAUSSIAN),
     "NormalisedFlow": ("flows.predictor:predict_flow", student_starts, _GAUSSIAN),
+    "SlicedInverseRegression": ("reduction.predictor:predict_sir", no_starts, (Isotropic,)),
+    "SlicedAverageVariance": ("reduction.predictor:predict_save", no_starts, (Isotropic,)),
+    "PrincipalHessian": ("reduction.predictor:predict_phd", no_starts, (Isotropic,)),
+    "SpectralEstimator": ("reduction.predictor:predict_spectral", no_starts, (Isotropic,)),
     "TiedFlow": ("tied.predictor:predict_tied", tied_network_starts, (Isotropic,)),
 }
 
