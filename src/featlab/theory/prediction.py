@@ -34,6 +34,7 @@ _OWN: dict[str, tuple[str, Starts, tuple[type, ...]]] = {
     "KernelRidge": ("kernels.predictor:predict_kernel_ridge", no_starts, _GAUSSIAN),
     "SphericalFlow": ("flows.predictor:predict_flow", student_starts, _GAUSSIAN),
     "NormalisedFlow": ("flows.predictor:predict_flow", student_starts, _GAUSSIAN),
+    "PreprocessedStep": ("preprocessed_step:predict_preprocessed", student_starts, (Isotropic,)),
     "SlicedInverseRegression": ("reduction.predictor:predict_sir", no_starts, (Isotropic,)),
     "SlicedAverageVariance": ("reduction.predictor:predict_save", no_starts, (Isotropic,)),
     "PrincipalHessian": ("reduction.predictor:predict_phd", no_starts, (Isotropic,)),
@@ -142,10 +143,10 @@ def _asked(question: Question, values: dict[str, Floats]) -> dict[str, Floats]:
 def _with_derived(answer: Prediction) -> dict[str, Floats]:
     """What was predicted, its errors, and what follows from overlaps and norms."""
     values = dict(answer.values)
-    if "overlap" in values and "gram" in values:
-        overlap, norm = values["overlap"], np.sqrt(np.diagonal(values["gram"], axis1=1, axis2=2))
-        cosine = overlap / norm[:, :, None]
-        values.setdefault("norm", norm)
+    if "gram" in values:
+        values.setdefault("norm", np.sqrt(np.diagonal(values["gram"], axis1=1, axis2=2)))
+    if "overlap" in values and "norm" in values:
+        cosine = values["overlap"] / values["norm"][:, :, None]
         values.setdefault("cosine", cosine)
         if "subspace" not in values:
             values["subspace"] = _singular_values(cosine)
