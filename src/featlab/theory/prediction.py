@@ -13,7 +13,7 @@ from featlab.errors import InvalidParameter
 from featlab.experiments.experiment import Experiment, as_experiment
 from featlab.gaussian.hermite import Floats
 from featlab.learners.protocol import Learner, Student
-from featlab.learners.registry import learner_name, load_object, load_plugin, plugins
+from featlab.learners.registry import learner_class, learner_name, load_object, load_plugin, own_learners, plugins
 from featlab.outcome import Outcome
 from featlab.results import QUANTITIES
 from featlab.targets import Isotropic, Spiked, Target
@@ -35,11 +35,22 @@ _OWN: dict[str, tuple[str, Starts, tuple[type, ...]]] = {
     "SphericalFlow": ("flows.predictor:predict_flow", student_starts, _GAUSSIAN),
     "NormalisedFlow": ("flows.predictor:predict_flow", student_starts, _GAUSSIAN),
     "PreprocessedStep": ("preprocessed_step:predict_preprocessed", student_starts, (Isotropic,)),
+    "Layerwise": ("depth.predictor:predict_layerwise", no_starts, (Isotropic,)),
     "SlicedInverseRegression": ("reduction.predictor:predict_sir", no_starts, (Isotropic,)),
     "SlicedAverageVariance": ("reduction.predictor:predict_save", no_starts, (Isotropic,)),
     "PrincipalHessian": ("reduction.predictor:predict_phd", no_starts, (Isotropic,)),
     "SpectralEstimator": ("reduction.predictor:predict_spectral", no_starts, (Isotropic,)),
     "TiedFlow": ("tied.predictor:predict_tied", tied_network_starts, (Isotropic,)),
+}
+
+# Class of learners -> why nothing here predicts it, and what could be asked instead.
+_UNKNOWN = {
+    "SignSgd": "a sign of every coordinate turns with the axes, so that overlaps and norms do not tell what happens "
+    "next; simulate it, or ask online-sgd, the same step without the sign",
+    "Adam": "a division of every coordinate by its own past turns with the axes, so that overlaps and norms do not "
+    "tell what happens next; simulate it, or ask online-sgd",
+    "LangevinDynamics": "its mean field is a law on R^(d+2) that the n labels of the batch shape, which closes in no "
+    "few order parameters; featlab.theory.parity_bounds says how many samples and steps suffice, or simulate it",
 }
 
 
@@ -103,12 +114,25 @@ def predictor_of(learner: Learner) -> Predictor:
     others = plugins(GROUP)
     point = others.get(learner_name(kind))
     if point is None:
-        known = ", ".join([*_OWN, *others])
-        raise NoPrediction(f"no theory here predicts {kind.__name__}; it does for {known}")
+        raise NoPrediction(_no_theory(kind, [*map(_named, _OWN), *others]))
     predictor = load_plugin(point)
     if not isinstance(predictor, Predictor):
         raise InvalidParameter(GROUP, point.value, "a Predictor(predict, starts, inputs)")
     return predictor
+
+
+def _no_theory(kind: type, known: list[str]) -> str:
+    """Why a learner is not predicted, by its name on command lines; of one that is not ours, which are."""
+    name = learner_name(kind)
+    if kind.__module__.startswith("featlab.") and kind.__name__ in _UNKNOWN:
+        return f"{name}: no theory known, because {_UNKNOWN[kind.__name__]}"
+    where = f"an entry point of {GROUP} with its name would bring one"
+    return f"{name}: no theory known here, and {where}; predicted are {', '.join(known)}"
+
+
+def _named(kind: str) -> str:
+    """The name on command lines of a class of ours; its own where it has none."""
+    return next((name for name in own_learners() if learner_class(name).__name__ == kind), kind)
 
 
 def _dataset(question: Question, answers: Mapping[int | None, Prediction], unit: float) -> xr.Dataset:
