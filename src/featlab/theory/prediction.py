@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,9 +12,11 @@ import xarray as xr
 import featlab
 from featlab.errors import InvalidParameter
 from featlab.experiments.experiment import Experiment, as_experiment
+from featlab.experiments.text import RUN_ONLY
 from featlab.gaussian.hermite import Floats
 from featlab.learners.protocol import Learner, Student
 from featlab.learners.registry import learner_class, learner_name, load_object, load_plugin, own_learners, plugins
+from featlab.learners.students import TwoLayer
 from featlab.outcome import Outcome
 from featlab.results import QUANTITIES
 from featlab.targets import Isotropic, Spiked, Target
@@ -21,6 +24,10 @@ from featlab.theory.question import NoPrediction, Prediction, Predictor, Questio
 from featlab.theory.starts import estimate_starts, no_starts, student_starts, tied_network_starts, wide_starts
 
 GROUP = "featlab.predictors"
+_TYPICAL = (
+    " It starts from overlaps of size 1/sqrt(d), as a random start has them; here those of the first neuron are "
+    "positive, in a run they have any sign."
+)
 _GAUSSIAN = (Isotropic, Spiked)
 # Class of learners -> module and function of this package, where it starts, and for which inputs. Nothing is imported
 # until it is asked.
@@ -64,6 +71,7 @@ def predict(
     student: Student | None = None,
     start: xr.Dataset | None = None,
     observe: str | Iterable[str] | None = None,
+    **of_runs: object,
 ) -> xr.Dataset:
     """Predict the order parameters of a student that learns a target from Gaussian inputs, as d goes to infinity.
 
@@ -75,6 +83,7 @@ def predict(
             what `Experiment.needs_start` names at time 0: one prediction from the start of each of its seeds.
         observe: which quantities, names of `featlab.results.QUANTITIES`; None, all that the theory tells. What is not
             asked for is not computed where that spares time.
+        of_runs: seeds, key, design, dtype, memory or progress, as a simulation takes them: ignored, with a warning.
 
     Returns:
         A dataset with the names and axes of a simulation: time, neuron, direction, ... and `seed` if the start has
@@ -85,8 +94,18 @@ def predict(
         NoPrediction: no theory here answers it; the message says which part, and what could be asked instead.
         InvalidParameter: a value out of range.
     """
+    _ignore(of_runs)
     given = {"dim": dim, "samples": samples, "times": times, "student": student, "observe": observe}
     return predict_experiment(as_experiment(target, learner, given), start)
+
+
+def _ignore(of_runs: Mapping[str, object]) -> None:
+    """Warn of arguments that only a simulation has; refuse what none has."""
+    for name in of_runs:
+        if name not in (*RUN_ONLY, "progress"):
+            raise TypeError(f"predict() got an unexpected keyword argument {name!r}")
+    if of_runs:
+        warnings.warn(f"{', '.join(of_runs)} ignored: a prediction has no runs and no data", stacklevel=3)
 
 
 def predict_experiment(experiment: Experiment, start: xr.Dataset | None = None) -> xr.Dataset:
@@ -99,7 +118,10 @@ def predict_experiment(experiment: Experiment, start: xr.Dataset | None = None) 
     steps = np.array(experiment.plan.steps, dtype=np.int64)
     question = Question(of, experiment.learner, experiment.student, experiment.dim, experiment.samples, steps, names)
     answers = {seed: predictor.predict(question, one) for seed, one in predictor.starts(question, start)}
-    return _dataset(question, answers, experiment.plan.unit).assign_attrs(_provenance(question, answers))
+    about = _provenance(question, answers)
+    if start is None and isinstance(experiment.student, TwoLayer) and experiment.needs_start:
+        about["words"] += _TYPICAL
+    return _dataset(question, answers, experiment.plan.unit).assign_attrs(about)
 
 
 def predictor_of(learner: Learner) -> Predictor:

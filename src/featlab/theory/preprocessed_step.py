@@ -11,7 +11,7 @@ With the field <m, h> + t z of a neuron and its force D = r a sigma',
     g = E[D h] along the directions,  E[D z] along what else w is,  E[D c] along beta,
         and beyond these a Gaussian vector of squared length (E[D^2] - E[D y]^2 / s^2) / alpha.
 
-Exact as d -> infinity at n/d fixed. As n/d grows it is what n ~ d^2 samples leave: for a start at random, m ~ 1/sqrt(d),
+Exact as d -> infinity at n/d fixed. As n/d grows it is what n ~ d^2 samples leave: for a random start, m ~ 1/sqrt(d),
 signal and noise of g are then of the same size. Neglected are fluctuations of g along each direction, of size
 sqrt(E[D^2] / n): next to the signal they are small for n >> d only. `step_alignment` includes them, for relu.
 """

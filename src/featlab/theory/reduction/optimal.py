@@ -8,7 +8,7 @@ noise of covariance N, both r x r, and one iteration makes of them
     N' = alpha (F(N) + F(M M^T) + E[G M G M^T G]),
 
 because given y a sample's fields are M z + noise, of second moment M (I + G) M^T + N. The leading eigenvector has
-F(M) = M / alpha_c, the largest eigenvalue there is, and grows by lambda = alpha / alpha_c; above lambda = 1 its noise is
+F(M) = M / alpha_c, the largest eigenvalue there is, and grows by lambda = alpha / alpha_c. Above lambda = 1 its noise:
 
     lambda^2 N = alpha (F(N) + F(M M^T) + E[G M G M^T G]),
 

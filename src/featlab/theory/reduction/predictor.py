@@ -143,7 +143,9 @@ def _at_the_end(question: Question, value: Floats, before: float = np.nan) -> Fl
     """(steps, ...): the value at the last iteration, `before` the first one what is said, NaN between."""
     steps, last = question.steps, question.learner.iterations
     if last not in steps:
-        raise InvalidParameter("times", steps.tolist(), f"{last}, the last iteration: theory knows the end, not the way")
+        raise InvalidParameter(
+            "times", steps.tolist(), f"{last}, the last iteration: theory knows the end, not the way"
+        )
     found = np.full((len(steps), *value.shape), np.nan)
     found[steps == 0], found[steps == last] = before, value
     return found
