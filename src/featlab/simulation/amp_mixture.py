@@ -47,7 +47,7 @@ _MOST_KINKS = 4
 CHUNK_NUMBERS = 2**17
 _PROBES = 2000
 _FEW_LABELS = 64
-# Of a fold: the noise that its curvature may make, over what another direction does to the label, unless folds are rare;
+# Of a fold: the noise that its curvature may make, over what another direction does to the label, unless folds are few;
 # and how often all steps together may be halved for it, which doubles the small clouds each time.
 _MOST_BLUR, _FEW_FOLDS = 0.2, 0.02
 _MOST_HALVINGS = {1: 0, 2: 3, 3: 1}
@@ -247,10 +247,10 @@ class MixtureDenoiser:
 def halvings(target: Target) -> tuple[int, ...]:
     """How often the step of the lattice is halved along each axis of a target.
 
-    Where the link folds along an axis, that is, varies more by its curvature than by its slope within a small cloud, the
-    curvature counts as noise of the label, of size s^2 |g''| / sqrt(2). It hides another direction unless the label
-    varies more with that one over its whole width: for 2 He5(h2) + sin(h1) |h2| an undivided step leaves a tenth of what
-    the label tells of h1. The step is halved while the median of s^2 |g''| over folds is above a fifth of that.
+    Where the link folds along an axis, that is, varies within a small cloud more by its curvature than by its slope,
+    the curvature counts as noise of the label, of size s^2 |g''| / sqrt(2). It hides another direction unless the label
+    varies more with that one over its whole width: for 2 He5(h2) + sin(h1) |h2| an undivided step leaves a tenth of
+    what the label tells of h1. The step is halved while the median of s^2 |g''| over folds is above a fifth of that.
     """
     fields = target.rank + target.hidden
     points = np.random.default_rng(0).standard_normal((_PROBES, fields))

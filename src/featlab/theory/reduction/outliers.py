@@ -10,12 +10,14 @@ the edge of the bulk, where z'(u) = 0 (Silverstein, Choi 1995). So
     with unit null vector v, the eigenvector's part on the axes is v / sqrt(1 - v^T B'(u) v / z'(u)),
 
 the residue of the pole (Benaych-Georges, Nadakuditi 2011; for samples weighted by their labels Lu, Li 2020 and
-Mondelli, Montanari 2019). The eigenvalues of z - B grow with z, so each of them vanishes at most once.
+Mondelli, Montanari 2019). The eigenvalues of z - B fall as u grows, from above zero at 0+; where one passes a pole of B
+it comes back from above. So zeros are looked for wherever there is one more negative eigenvalue than before.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -59,10 +61,14 @@ class Outliers:
 
 def outliers(bulk: Bulk) -> Outliers:
     """The eigenvalues above the upper edge of a bulk."""
-    first = _before_all(bulk)
-    last = _edge(bulk, first)
-    found = [_outlier(bulk, place, first, last) for place in np.flatnonzero(_gaps(bulk, last) < 0)]
-    return Outliers(bulk.value(last), tuple(sorted(found, key=lambda one: -one.value)))
+    places = _way_to_the_edge(bulk, _before_all(bulk))
+    below = [int(np.sum(_gaps(bulk, u) < 0)) for u in places]
+    found = [
+        _outlier(bulk, place, *places[at : at + 2])
+        for at, (before, after) in enumerate(pairwise(below))
+        for place in range(before, after)
+    ]
+    return Outliers(bulk.value(places[-1]), tuple(sorted(found, key=lambda one: -one.value)))
 
 
 def _gaps(bulk: Bulk, u: float) -> Floats:
@@ -83,20 +89,21 @@ def _before_all(bulk: Bulk) -> float:
     return u
 
 
-def _edge(bulk: Bulk, first: float) -> float:
-    """The first u at which z stops falling, or the largest there is."""
-    before, u, value = first, first, bulk.value(first)
+def _way_to_the_edge(bulk: Bulk, first: float) -> list[float]:
+    """Values of u up to the first at which z stops falling, or the largest there is."""
+    places, value = [first], bulk.value(first)
     while True:
-        after = min(_GROWTH * u, bulk.largest)
+        after = min(_GROWTH * places[-1], bulk.largest)
         new = bulk.value(after)
         if not new < value:
             break
+        places, value = [*places, after], new
         if after == bulk.largest:
-            return after
-        before, u, value = u, after, new
-    if np.isnan(new):
-        return u
-    return float(minimize_scalar(bulk.value, bounds=(before, after), method="bounded", options={"xatol": 1e-9 * u}).x)
+            return places
+    if np.isnan(new) or len(places) == 1:
+        return places
+    bounds = {"bounds": (places[-2], after), "method": "bounded", "options": {"xatol": 1e-9 * after}}
+    return [*places[:-1], float(minimize_scalar(bulk.value, **bounds).x)]
 
 
 def _outlier(bulk: Bulk, place: int, first: float, last: float) -> Outlier:
