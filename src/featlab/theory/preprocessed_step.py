@@ -51,7 +51,7 @@ def pull(
     """g of a neuron with overlaps m (r,), norm |w|, second-layer weight a and bias b, at n = alpha d samples."""
     grid, labels = label_grid(target), label_moments(target)
     size = np.sqrt(labels.second)
-    slope, tilt, square = _slopes(sigma, grid.directions @ overlap, norm**2 - overlap @ overlap, bias)
+    slope, tilt, square = _slopes(sigma, grid.directions @ overlap, norm**2 - float(overlap @ overlap), bias)
     rest = (1 - 1 / alpha) * grid.labels - labels.mean - grid.directions @ labels.linear
     mean = grid.rule.mean
     extra = (1 - 1 / alpha) * target.noise  # E[r y] and E[r^2] by the label's own noise

@@ -74,4 +74,4 @@ def _cosines(table: LabelTable, operator: Floats, alpha: float, growth: float, m
     noise = np.linalg.solve(growth**2 * np.eye(rank**2) - alpha * operator, source).reshape(rank, rank)
     values, vectors = np.linalg.eigh(square + (noise + noise.T) / 2)
     inverse = np.where(values > _RANK**2 * values[-1], values, np.inf) ** -0.5
-    return np.linalg.svd((vectors * inverse).T @ mode, compute_uv=False)
+    return np.asarray(np.linalg.svd((vectors * inverse).T @ mode, compute_uv=False), dtype=np.float64)

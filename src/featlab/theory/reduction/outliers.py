@@ -31,10 +31,15 @@ _DIFFERENCE = 1e-4
 
 
 class Bulk(Protocol):
-    """z(u) and B(u) for u from 0 to `largest`, and a u of the size at which z is of order one."""
+    """z(u) and B(u) for u from 0 on."""
 
-    largest: float
-    typical: float
+    @property
+    def largest(self) -> float:
+        """The end of u."""
+
+    @property
+    def typical(self) -> float:
+        """A u at which z is of order one."""
 
     def value(self, u: float) -> float:
         """z(u); NaN beyond the edge, where it has no solution."""
@@ -73,7 +78,7 @@ def outliers(bulk: Bulk) -> Outliers:
 
 def _gaps(bulk: Bulk, u: float) -> Floats:
     """The eigenvalues of z - B."""
-    return np.linalg.eigvalsh(_difference(bulk, u))
+    return np.asarray(np.linalg.eigvalsh(_difference(bulk, u)), dtype=np.float64)
 
 
 def _difference(bulk: Bulk, u: float) -> Floats:
