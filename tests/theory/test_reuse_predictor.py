@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -79,10 +80,13 @@ def test_forces_that_rest_on_rare_samples_are_told_as_such():
 
 def test_the_rare_share_counts_the_largest_forces():
     weights, forces = np.array([0.5, 0.4, 0.09, 0.01]), np.array([[1.0], [2.0], [3.0], [-10.0]])
-    total = 0.5 + 0.4 * 4 + 0.09 * 9 + 1.0
-    assert rare_share(weights, forces, 0.05) == pytest.approx(1.0 / total)
-    assert rare_share(weights, forces, 0.2) == pytest.approx((1.0 + 0.09 * 9) / total)
-    assert rare_share(weights, forces, 0.0) == 0.0
+    added = 0.5 + 0.4 * 4 + 0.09 * 9 + 1.0
+    for scale in (1.0, 0.1):
+        total = 2 + scale * added
+        share = partial(rare_share, weights, forces, np.array([2.0]), scale)
+        assert share(0.05) == pytest.approx(scale * 1.0 / total)
+        assert share(0.2) == pytest.approx(scale * (1.0 + 0.09 * 9) / total)
+        assert share(0.0) == 0.0
 
 
 def test_what_is_not_known_is_refused():

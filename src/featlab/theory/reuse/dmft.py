@@ -122,12 +122,13 @@ def walk(
     gram: Floats,
     steps: Iterable[int],
     uses: int,
-    watch: Callable[[Floats, Floats], None] = lambda weights, forces: None,
+    watch: Callable[[Floats, Floats, Floats], None] = lambda weights, forces, squares: None,
 ) -> Path:
     """The order parameters of T steps from M, Q, every batch being used `uses` times.
 
     A new batch knows nothing of W but M and Q, so that the frame is the target's directions and those of W again.
-    Once norms exceed 1e6 the rest is NaN. `watch` is shown the weights (N,) and forces (N, p) of every step.
+    Once norms exceed 1e6 the rest is NaN. `watch` is shown weights (N,) and forces (N, p) of every step, and
+    squared norms (p,) before it.
     """
     rank, asked = overlap.shape[1], sorted(set(steps))
     uses = max(1, min(uses, asked[-1]))
@@ -143,7 +144,7 @@ def walk(
                 points = _embedded(source.begin(axes + (uses - 1) * len(overlap), noisy=True), axes)
             points = source.grow(points, weights, axes)
             force = descent.force(points.coordinates @ weights.T, points.labels)
-            watch(points.weights, force)
+            watch(points.weights, force, np.diag(gram))
             weights, points, axes = _step(descent, weights, points, force)
             overlap, gram = weights[:, :rank], weights @ weights.T
             if not np.all(np.diag(gram) < DIVERGED_NORM**2):
@@ -188,12 +189,19 @@ def _embedded(points: Points, axes: int) -> Points:
     return replace(points, coordinates=np.pad(points.coordinates, ((0, 0), (0, axes))))
 
 
-def rare_share(weights: Floats, forces: Floats, rarer_than: float) -> float:
-    """Which share of E|D|^2 rests on the largest forces, of samples that have together less than that probability."""
-    squares = np.sum(forces**2, axis=1)
-    order = np.argsort(-squares)
+def rare_share(weights: Floats, forces: Floats, squares: Floats, scale: float, rarer_than: float) -> float:
+    """Which share of a neuron's squared norm after a step rests on the largest forces, those of samples that together
+    have less than that probability: the largest share of any neuron.
+
+    Args:
+        weights, forces: of the samples, (N,) and (N, p).
+        squares: squared norms before the step (p,).
+        scale: gamma^2 / alpha, by which E[D^2] adds to them.
+    """
+    powers = forces**2
+    order = np.argsort(-powers.sum(axis=1))
     rare = order[np.cumsum(weights[order]) < rarer_than]
-    return float(weights[rare] @ squares[rare] / (weights @ squares))
+    return float(np.max(scale * (weights[rare] @ powers[rare]) / (squares + scale * (weights @ powers))))
 
 
 def _step(descent: Descent, weights: Floats, points: Points, force: Floats) -> tuple[Floats, Points, int]:

@@ -42,8 +42,9 @@ _MOST_AXES = 600
 _GOOD_ENOUGH = 2e-4
 SAMPLES = 2**14
 REPEATS = 16
-# Forces rest on rare samples where more than this share of their square is made by samples that so many batches lack.
-_MOST_RARE, _BATCHES = 0.2, 10
+# A step rests on rare samples where more than this share of a squared norm after it is made by samples that so many
+# batches lack.
+_MOST_RARE, _BATCHES = 0.1, 10
 _SMOOTH = 3  # a whole line without kinks gets the nodes of this many pieces
 _WIDTH = 2.0**0.5
 
@@ -149,7 +150,7 @@ class Estimate:
     path: Path
     errors: Path
     method: str
-    rare: tuple[float, ...]  # of each step, the share of its squared force that rests on rare samples
+    rare: tuple[float, ...]  # of each step, the share of the squared norm after it that rests on rare samples
 
     @property
     def worst(self) -> float:
@@ -200,11 +201,13 @@ def by_sampling(
     return Estimate(mean, error, f"by {repeats} x {samples:,} Sobol points", tuple(shares))
 
 
-def _counting(descent: Descent, found: list[float]) -> Callable[[Floats, Floats], None]:
+def _counting(descent: Descent, found: list[float]) -> Callable[[Floats, Floats, Floats], None]:
     """Adds to a list, for each step, the share that rests on samples which ten batches are not likely to have."""
+    scale = descent.step**2 / descent.ratio
+    rarer_than = 0.0 if descent.samples is None else 1 / (_BATCHES * descent.samples)
 
-    def watch(weights: Floats, forces: Floats) -> None:
-        found.append(0.0 if descent.samples is None else rare_share(weights, forces, 1 / (_BATCHES * descent.samples)))
+    def watch(weights: Floats, forces: Floats, squares: Floats) -> None:
+        found.append(rare_share(weights, forces, squares, scale, rarer_than))
 
     return watch
 
@@ -251,7 +254,7 @@ def predict_reuse(question: Question, start: Start) -> Prediction:
 
 
 def _resting_on_rare(question: Question, descent: Descent, found: Estimate, step: int) -> Prediction:
-    """What is known before the step whose squared force rests on samples that no batch of this size has.
+    """What is known before the step that rests on samples which no batch of this size has.
 
     For polynomial students the force of a reused batch is a polynomial of a high degree in the sample: its mean square
     is finite, but is made by samples that only far larger batches contain. Runs then scatter around something else.
@@ -268,8 +271,8 @@ def _resting_on_rare(question: Question, descent: Descent, found: Estimate, step
         values=kept(found.path),
         errors=kept(found.errors),
         words=(
-            f"Dynamical mean field of full-batch steps at n/d = {descent.ratio:g}, {found.method}; of step {step + 1}, "
-            f"{found.rare[step]:.0%} of the mean squared force rests on samples that {_BATCHES} batches of n = "
+            f"Dynamical mean field of full-batch steps at n/d = {descent.ratio:g}, {found.method}; after step "
+            f"{step + 1}, {found.rare[step]:.0%} of a squared norm rests on samples that {_BATCHES} batches of n = "
             f"{descent.samples:,} do not contain: no run of this size shows it."
         ),
         outcome=Outcome.RARE_INPUTS,
