@@ -9,11 +9,13 @@ once W* is known, 1% of the overlap.
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from featlab.learners import KernelRidge, Layerwise, ThreeLayer
 from featlab.simulation import simulate
 from featlab.targets import tree_target
-from featlab.theory.depth.first_layer import Signal, fresh_overlaps, tree_signal
+from featlab.theory import NoPrediction, predict
+from featlab.theory.depth.first_layer import Signal, batch_overlap, fresh_overlaps, tree_signal
 from featlab.theory.depth.limits import quadratic_ridge, tree_limits
 
 ALLOWED = 0.03
@@ -48,3 +50,24 @@ def test_quadratic_kernel_leaves_what_the_formula_says():
     assert abs(share - predicted) < 0.05 * predicted
     for wrong in (0.8, 1.2):
         assert abs(share - wrong * predicted) > 0.05 * predicted
+
+
+def test_the_first_layer_through_the_door():
+    """The prediction is the recursion from a random start; after one batch read again and again, the eigenvectors."""
+    tree = tree_target("-h1", "He2(h1)/2 + He3(h1)/6", effective=47)
+    found = predict(tree, Layerwise("both", 3, 20.0), **SIZES, student=ThreeLayer(16))
+    how = {"steps": 3, "step_size": 20.0, "positive": 23, "negative": 24, **SIZES}
+    np.testing.assert_allclose(found.first_overlap, fresh_overlaps(tree_signal(tree, 1500), **how))
+    again = predict(tree, Layerwise("first", 3, 20.0, None), **SIZES, student=ThreeLayer(16))
+    assert np.isnan(again.first_overlap.values[1])
+    assert again.first_overlap.values[3] == batch_overlap(tree_signal(tree, 1500), **SIZES)
+    for learner, student, words in (
+        (Layerwise("second"), ThreeLayer(4), "trained='second'"),
+        (Layerwise(first_activation="relu"), ThreeLayer(4), "first_activation='relu'"),
+        (Layerwise(steps_per_batch=2), ThreeLayer(4), "steps_per_batch=2"),
+        (Layerwise(), ThreeLayer(4, start="aligned"), "start='aligned'"),
+    ):
+        with pytest.raises(NoPrediction, match=words):
+            predict(tree, learner, dim=100, samples=1000, student=student)
+    with pytest.raises(NoPrediction, match="tree targets"):
+        predict("h1", Layerwise(), dim=100, samples=1000)

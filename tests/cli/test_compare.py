@@ -116,7 +116,7 @@ def test_what_no_theory_predicts_is_refused_before_it_is_simulated(monkeypatch: 
     for arguments in (FIXED, SMALL):
         result = run(*arguments)
         assert result.exit_code == 2
-        assert "no theory here predicts ReusedBatch" in result.stderr
+        assert "reused-batch: no theory known here" in result.stderr
 
 
 def test_help_shows_examples_and_exit_codes() -> None:

@@ -42,7 +42,7 @@ def test_a_run_says_its_inputs_and_its_accuracy() -> None:
         ("simulate", [*XOR, *LANGEVIN, "--hypercube", "0", "--spike", "0.5"], "no spike beside it"),
         ("simulate", [*XOR, *LANGEVIN, "--hypercube", "0", "--with", "temperature=hot"], "temperature: got 'hot'"),
         ("simulate", [*XOR, *LANGEVIN, "--hypercube", "0", "--design", "virtual"], "expected 'dense'"),
-        ("compare", [*XOR, *LANGEVIN, "--hypercube", "0"], "no theory here predicts LangevinDynamics"),
+        ("compare", [*XOR, *LANGEVIN, "--hypercube", "0"], "langevin: no theory known, because"),
     ],
 )
 def test_misuse_exits_with_2_on_stderr(command: str, arguments: list[str], words: str) -> None:

@@ -52,16 +52,27 @@ def test_the_options_are_those_of_simulate() -> None:
         {name for parameter in commands[command].params for name in parameter.opts}
         for command in ("predict", "simulate", "compare")
     )
-    assert simulating - predicting == {f"--{name}" for name in RUN_ONLY}
-    assert predicting <= simulating
+    assert predicting == simulating
+    shown = {name for one in commands["predict"].params if not one.hidden for name in one.opts}
+    assert simulating - shown == {f"--{name}" for name in RUN_ONLY}
     assert comparing - simulating == {"--allowance", "--signless"}
+
+
+def test_what_only_a_run_has_is_ignored_with_a_word() -> None:
+    plain, other = run(*SMALL), run(*SMALL, "--seeds", "3", "--dtype", "float64")
+    assert (other.exit_code, other.stdout) == (0, plain.stdout)
+    assert other.stderr == "featlab: --seeds, --dtype ignored: a prediction has no runs and no data\n"
+    assert plain.stderr == ""
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ([*SMALL, "--second-layer", "gaussian"], "is drawn at random: give start="),
-        ([*SMALL, "--seeds", "3"], "no such option: --seeds"),
+        (
+            ["h1", "--learner", "adam", "--dim", "10", "--times", "1", "--step-size", "1"],
+            "adam: no theory known, because",
+        ),
         ([*SMALL[:3], "--dim", "100", "--steps", "2", "--step-size", "1"], "samples"),
     ],
 )

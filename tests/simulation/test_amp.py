@@ -159,6 +159,45 @@ def test_noise_on_the_label_and_inside_the_link(text, noise, error):
     assert off(1.2 * found, exact) > error
 
 
+def folded_reference(labels, omega, variance):
+    """E[z - omega | y] / V of y = sin(z1) |z2| + 2 He5(z2), by the roots in z2 at 161 values of z1 and their slopes."""
+    found = np.zeros((len(labels), 2))
+    for row, (label, mean) in enumerate(zip(labels, omega, strict=True)):
+        first = mean[0] + np.sqrt(variance) * np.linspace(-4.5, 4.5, 161)
+        total, moved = 0.0, np.zeros(2)
+        for sign in (1, -1):
+            companion = np.zeros((161, 5, 5))
+            companion[:, range(1, 5), range(4)] = 1
+            companion[:, 0, 4], companion[:, 1, 4], companion[:, 3, 4] = label / 2, -15 - sign * np.sin(first) / 2, 10
+            roots = np.linalg.eigvals(companion)
+            second, real = roots.real, (np.abs(roots.imag) < 1e-7) & (roots.real * sign > 0)
+            slope = np.abs(10 * second**4 - 60 * second**2 + 30 + sign * np.sin(first)[:, None])
+            far = (first[:, None] - mean[0]) ** 2 + (second - mean[1]) ** 2
+            weight = np.where(real, np.exp(-far / (2 * variance)) / slope, 0)
+            total += weight.sum()
+            moved += (weight * (first[:, None] - mean[0])).sum(), (weight * (second - mean[1])).sum()
+        found[row] = moved / total / variance
+    return found
+
+
+def test_small_clouds_are_smaller_where_the_link_folds(monkeypatch):
+    """What the label tells of h1 is told near folds in h2. Mean squares of g_out over 100 samples within 15% and 2% of
+    plain quadrature; with the usual step, which hid nine tenths of it, less than a third is left of the first."""
+    goal, rng, variance = target("sin(h1)*abs(h2) + 2*He5(h2)"), np.random.default_rng(5), 0.7
+    omega = np.sqrt(1 - variance) * rng.standard_normal((100, 2))
+    labels = goal.link(omega + np.sqrt(variance) * rng.standard_normal((100, 2)))
+    expected = np.mean(folded_reference(labels, omega, variance) ** 2, axis=0)
+
+    def squares():
+        given = (jnp.asarray(part, jnp.float32) for part in (labels, omega, variance * np.eye(2)))
+        return np.mean(np.asarray(jax.jit(MixtureDenoiser(goal))(*given)[0]) ** 2, axis=0)
+
+    assert amp_mixture.halvings(goal) == (0, 3)
+    assert np.all(np.abs(squares() / expected - 1) < [0.15, 0.02])
+    monkeypatch.setattr(amp_mixture, "halvings", lambda of: (0, 0))
+    assert squares()[0] < expected[0] / 3
+
+
 def test_an_atom_of_the_label_counts_by_its_probability():
     """relu(h1): at y = 0 the gradient of log Phi(-omega / sqrt V), elsewhere z is known."""
     goal = target("relu(h1)")

@@ -15,7 +15,7 @@ import xarray as xr
 
 import featlab
 from featlab.errors import InvalidParameter
-from featlab.learners import BayesAmp, OnlineSgd, PrincipalHessian, RandomFeatures, StepLaw, TwoLayer
+from featlab.learners import Adam, BayesAmp, LangevinDynamics, OnlineSgd, RandomFeatures, SignSgd, StepLaw, TwoLayer
 from featlab.outcome import Outcome
 from featlab.results import ESTIMATE_START, START
 from featlab.targets import target
@@ -25,6 +25,11 @@ from featlab.theory.question import Prediction, Question, Start
 from featlab.theory.starts import lawful_start, simulated_starts, typical_start
 
 LEARNER = OnlineSgd(StepLaw(0.5, 1))
+PLANTED = TwoLayer(start="planted", planted=((0.5,),))
+
+
+class Unheard(OnlineSgd):
+    """A learner of someone else."""
 
 
 def toy(question: Question, start: Start) -> Prediction:
@@ -111,6 +116,22 @@ def test_one_prediction_for_each_simulated_start() -> None:
     assert (found.attrs["outcome"], found.attrs["remedy"]) == ("diverged", "take smaller steps")
 
 
+def test_what_only_a_run_has_is_ignored_with_a_word() -> None:
+    alone = predict("h1", LEARNER, dim=10, times=[0, 1])
+    with pytest.warns(UserWarning, match="seeds, design ignored: a prediction has no runs"):
+        found = predict("h1", LEARNER, dim=10, times=[0, 1], seeds=4, design="dense")
+    xr.testing.assert_identical(found, alone)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'sedes'"):
+        predict("h1", LEARNER, dim=10, times=[0, 1], sedes=4)
+
+
+def test_a_random_start_is_said_to_be_typical() -> None:
+    """Of an overlap that has any sign in a run, the prediction without a start takes one."""
+    words = [predict("h1", LEARNER, dim=10, times=[0], student=one).attrs["words"] for one in (None, PLANTED)]
+    assert "overlaps of size 1/sqrt(d)" in words[0]
+    assert words[1] == "a toy"
+
+
 def test_typical_start_on_the_sphere() -> None:
     start = typical_start(
         TwoLayer(4, "tanh", second_layer="alternating", second_scale=3.0, biases=0.5, norm=2.0), 3, 100
@@ -187,8 +208,16 @@ def test_message_passing_has_no_student() -> None:
 
 
 def test_refusals_say_what_to_ask_instead() -> None:
-    with pytest.raises(NoPrediction, match=r"no theory here predicts PrincipalHessian; it does for .*OnlineSgd"):
-        predict("h1", PrincipalHessian(), dim=10, samples=10)
+    for learner, words in (
+        (Adam(0.1), "^adam: no theory known, because .* online-sgd$"),
+        (SignSgd(0.1), "^sign-sgd: no theory known, because .* turns with the axes"),
+        (Unheard(0.1), r"Unheard: no theory known here, .* predicted are online-sgd, .*principal-hessian"),
+    ):
+        with pytest.raises(NoPrediction, match=words):
+            predict("h1", learner, dim=10, times=[1])
+    signs = featlab.target("sign(h1*h2)", inputs=featlab.Hypercube())
+    with pytest.raises(NoPrediction, match=r"^langevin: no theory known, because .*parity_bounds"):
+        predict(signs, LangevinDynamics(2), dim=10, samples=10)
     with pytest.raises(NoPrediction, match="'gaussian' is drawn at random: give start= a simulation"):
         predict("h1", LEARNER, dim=10, times=[1], student=TwoLayer(second_layer="gaussian"))
     with pytest.raises(NoPrediction, match="'uniform' are drawn at random"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,7 +11,9 @@ import pytest
 import featlab
 from featlab.errors import InvalidParameter
 from featlab.learners import OnlineSgd, ReusedBatch, StepLaw, TwoLayer
+from featlab.outcome import Outcome
 from featlab.theory.question import NoPrediction, Question, Start
+from featlab.theory.reuse.dmft import rare_share
 from featlab.theory.reuse.predictor import predict_reuse
 
 
@@ -51,12 +54,39 @@ def test_the_same_question_has_the_same_answer():
 
 
 def test_divergence_is_an_outcome():
-    student = TwoLayer(activation="square")
-    answer = predict_reuse(question(learner=ReusedBatch(5, 3.0), student=student, steps=np.arange(6)), start())
+    answer = predict_reuse(question(learner=ReusedBatch(5, 300.0), student=TwoLayer(), steps=np.arange(6)), start())
     assert answer.outcome == "diverged"
     assert "step_size" in answer.remedy
     assert np.all(np.isfinite(answer.values["overlap"][:2]))
     assert np.all(np.isnan(answer.values["overlap"][-1]))
+
+
+def test_forces_that_rest_on_rare_samples_are_told_as_such():
+    """A student He2, of two steps on one batch: for tanh(h1) + He2(h1)/2, n = 3d, simulated squared norms after the
+    second one are 276 +- 21 at d = 20,000 and 874 +- 470 at d = 300, where the mean over all samples is 399. Small
+    steps are safe."""
+    student = TwoLayer(activation="He2", start="orthogonal")
+    steep, small = (
+        predict_reuse(question("He2(h1)", ReusedBatch(2, size), student=student), start()) for size in (0.3, 0.02)
+    )
+    assert steep.outcome is Outcome.RARE_INPUTS
+    assert np.all(np.isfinite(steep.values["gram"][:2]))
+    assert np.all(np.isnan(steep.values["gram"][2]))
+    assert "rests on samples that 10 batches" in steep.words
+    assert "bounded" in steep.remedy
+    assert small.outcome is Outcome.OK
+    assert np.all(np.isfinite(small.values["gram"]))
+
+
+def test_the_rare_share_counts_the_largest_forces():
+    weights, forces = np.array([0.5, 0.4, 0.09, 0.01]), np.array([[1.0], [2.0], [3.0], [-10.0]])
+    added = 0.5 + 0.4 * 4 + 0.09 * 9 + 1.0
+    for scale in (1.0, 0.1):
+        total = 2 + scale * added
+        share = partial(rare_share, weights, forces, np.array([2.0]), scale)
+        assert share(0.05) == pytest.approx(scale * 1.0 / total)
+        assert share(0.2) == pytest.approx(scale * (1.0 + 0.09 * 9) / total)
+        assert share(0.0) == 0.0
 
 
 def test_what_is_not_known_is_refused():

@@ -114,6 +114,15 @@ def second_moments(target: Target, known: Floats) -> SecondMoments:
     return SecondMoments(best, abs(top - _top(fine)) + of_directions + abs(_top(fine) - _top(half_bins)))
 
 
+def label_table(target: Target) -> LabelTable:
+    """The law of G(y) = E[z z^T - I | y] where nothing is known yet, at the resolution of `second_moments`."""
+    known = np.zeros((target.rank, 0))
+    nodes, steps = _RESOLUTION[target.rank + target.hidden]
+    point = known_rule(target, known, _KNOWN_NODES[0]).points[0]
+    cells, directions = _cells_at(target, known, complement(known), point, nodes, steps)
+    return label_tables(cells, directions, target.rank, _BINS, target.noise)[0]
+
+
 def _top(operator: Floats) -> float:
     return float(np.linalg.eigvalsh(operator)[-1])
 

@@ -45,14 +45,22 @@ SpikeOption = Annotated[str | None, typer.Option("--spike", metavar="G2", help=_
 AlignmentOption = Annotated[str | None, typer.Option("--alignment", metavar="G1[,..]", help=_INPUTS["alignment"][1])]
 
 
-def takes_experiment(command: Callable[..., None], *, without: Sequence[str] = ()) -> Callable[..., None]:
-    """Give a command, whose first parameter is an `Experiment`, options in its place, `without` some of them."""
+def takes_experiment(
+    command: Callable[..., None], *, ignored: Sequence[str] = (), why: str = ""
+) -> Callable[..., None]:
+    """Give a command, whose first parameter is an `Experiment`, options in its place.
+
+    Those that are `ignored` are not in its help; where one is given all the same, a word says so, and `why`.
+    """
     own = dict(list(inspect.signature(command, eval_str=True).parameters.items())[1:])
-    common = {parameter.name: parameter for parameter in _parameters() if parameter.name not in without}
+    common = {one.name: _unlisted(one) if one.name in ignored else one for one in _parameters()}
 
     @wraps(command)
     def wrapped(**options: Any) -> None:
-        experiment = _experiment({name: options[name] for name in common})
+        said = [f"--{_option(name)}" for name in ignored if options[name] is not None]
+        if said:
+            typer.echo(f"featlab: {', '.join(said)} ignored: {why}", err=True)
+        experiment = _experiment({name: options[name] for name in common if name not in ignored})
         command(experiment, **{name: options[name] for name in own})
 
     parameters = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*common.values(), *own.values())]
@@ -154,6 +162,11 @@ def _annotation(name: str, said: Option, panel: str | None, owners: str = "", ne
 
 def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _unlisted(parameter: inspect.Parameter) -> inspect.Parameter:
+    """The same option, which help does not show."""
+    return parameter.replace(annotation=Annotated[str | None, typer.Option(hidden=True)])
 
 
 def _option(name: str) -> str:

@@ -20,7 +20,7 @@ featlab predict "tanh(h1)" --learner online-sgd --dim 1e6 --times 0,1,2,4 --step
 
 
 @exit_cleanly
-@partial(takes_experiment, without=RUN_ONLY)
+@partial(takes_experiment, ignored=RUN_ONLY, why="a prediction has no runs and no data")
 def predict(experiment: Experiment, figure: FigureFile = None, as_json: AsJson = False, quiet: Quiet = False) -> None:
     """Predict a student that learns a function, in the limit of large dimension: its overlaps and risk over time."""
     check_figure(figure)

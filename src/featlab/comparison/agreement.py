@@ -23,6 +23,7 @@ LEVEL = 0.01
 # A comparison that could not tell a prediction from one that is wrong by this much says so.
 WRONG_BY = 0.2
 _DEFAULT_NAMES = ("overlap", "norm", "risk")
+_OTHER_NAMES = ("subspace", "first_overlap", "growth")  # of learners that have none of these
 
 
 class Agreement(StrEnum):
@@ -155,7 +156,8 @@ def _names(prediction: xr.Dataset, measurement: xr.Dataset, names: Sequence[str]
         if not chosen:
             raise InvalidParameter("names", names, "at least one quantity")
         return chosen
-    shared = [name for name in _DEFAULT_NAMES if name in prediction and name in measurement]
+    both = [name for name in prediction if name in measurement]
+    shared = [name for name in _DEFAULT_NAMES if name in both] or [name for name in _OTHER_NAMES if name in both]
     if not shared:
         raise InvalidParameter("names", None, f"quantities of both; neither {', '.join(_DEFAULT_NAMES)} is in both")
     return shared

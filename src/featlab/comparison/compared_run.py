@@ -60,7 +60,7 @@ def predict_and_simulate(
         prediction = predict(experiment, start=run)
     else:  # what cannot be predicted is refused before anything is simulated
         prediction = predict(experiment)
-        # A learner without a student that starts from nothing, such as a kernel, has other quantities than the usual.
-        usual = None if experiment.student is None else DEFAULT
+        # A kernel, or layers trained one after the other, has other quantities than the usual.
+        usual = DEFAULT if experiment.student is not None and any(name in prediction for name in DEFAULT) else None
         run = simulate(replace(experiment, observe=usual), progress=progress)
     return ComparedRun(prediction, run, compare(prediction, run, names=names, allowance=allowance, signless=signless))

@@ -60,7 +60,8 @@ def comparison_figure(prediction: xr.Dataset, measurement: xr.Dataset, compariso
 
 def prediction_figure(prediction: xr.Dataset) -> Figure:
     """The prediction alone: a panel of overlaps, where there are any, and one of the risk."""
-    shown = [name for name in ("overlap", "risk") if name in prediction]
+    told = ("overlap", "risk") if {"overlap", "risk"} & set(prediction) else ("subspace", "first_overlap", "growth")
+    shown = [name for name in told if name in prediction]
     figure, frames = _panels(shown)
     for axes, name in zip(frames, shown, strict=True):
         values = _seed_mean(prediction[name])

@@ -81,7 +81,7 @@ def order_parameter_table(dataset: xr.Dataset, shown: list[int]) -> Padding:
         overlaps = _overlaps(dataset)
         for place, name in enumerate(names):
             cells[f"{'rms ' if wide else ''}overlap {name}"] = [_mean(values) for values in overlaps[:, :, place].T]
-    if wide and len(names) > 1:
+    if "subspace" in dataset and (not names or (wide and len(names) > 1)):
         parts = dataset["subspace"].transpose("component", "seed", "time").values
         columns = zip(*(_over_time(part, ".2f") for part in parts), strict=True)
         cells["subspace"] = [" ".join(values) for values in columns]

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import product as combinations
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -47,6 +47,11 @@ _MOST_KINKS = 4
 CHUNK_NUMBERS = 2**17
 _PROBES = 2000
 _FEW_LABELS = 64
+# Of a fold: the noise that its curvature may make, over what another direction does to the label, unless folds are few;
+# and how often all steps together may be halved for it, which doubles the small clouds each time.
+_MOST_BLUR, _FEW_FOLDS = 0.2, 0.02
+_MOST_HALVINGS = {1: 0, 2: 3, 3: 1}
+_NEAR = 1e-2
 
 
 _Entries = list[list[Any]]
@@ -121,20 +126,23 @@ class MixtureDenoiser:
         return self.target.noise == 0 and self.seen_values.size < _PROBES
 
     @property
-    def step(self) -> float:
-        """h, the step of the lattice."""
-        return (_CONSTANT_STEPS if self.seen_values.size < _FEW_LABELS else _STEPS)[self.fields]
+    def steps(self) -> np.ndarray:
+        """h, the step of the lattice along each axis, (q,)."""
+        if self.seen_values.size < _FEW_LABELS:
+            return np.full(self.fields, _CONSTANT_STEPS[self.fields])
+        return _STEPS[self.fields] / 2.0 ** np.array(halvings(self.target))
 
     @property
-    def spread(self) -> float:
-        """s, the standard deviation of a small cloud."""
-        return _WIDTH * self.step
+    def spreads(self) -> np.ndarray:
+        """s, the standard deviation of a small cloud along each axis, (q,)."""
+        return _WIDTH * self.steps
 
     @cached_property
     def centres(self) -> np.ndarray:
         """The lattice within the reach, (k, q)."""
-        count = math.ceil(_REACH / self.step)
-        lattice = np.array(list(combinations(self.step * np.arange(-count, count + 1), repeat=self.fields)))
+        counts = np.ceil(_REACH / self.steps).astype(int)
+        axes = [step * np.arange(-count, count + 1) for step, count in zip(self.steps, counts, strict=True)]
+        lattice = np.array(list(combinations(*axes)))
         return lattice[np.sum(lattice**2, axis=1) <= _REACH**2]
 
     @cached_property
@@ -200,20 +208,23 @@ class MixtureDenoiser:
     def _piece(self, means: Array, root: Array, sides: tuple[int, ...]) -> _Piece:
         """The part of every small cloud on these sides of the kinks."""
         centres = jnp.asarray(self.centres.T, means.dtype)
-        log_weight = -jnp.sum(centres**2, axis=0) / (2 * (1 - self.spread**2))
+        squares = [float(spread) ** 2 for spread in self.spreads]
+        log_weight = -sum(c**2 / (2 * (1 - square)) for c, square in zip(centres, squares, strict=True))
         log_weight, place = jnp.broadcast_to(log_weight, (len(means), centres.shape[1])), [c[None] for c in centres]
-        covariance: _Entries = [[self.spread**2 * (i == j) for j in range(self.fields)] for i in range(self.fields)]
+        covariance: _Entries = [[squares[i] * (i == j) for j in range(self.fields)] for i in range(self.fields)]
         points = _at(means, root, place)
         for kink, side in zip(self.kinks, sides, strict=True):
             height, slope = kink(points), _slopes(kink, points, root)
-            norm = jnp.sqrt(jnp.maximum(sum(a * a for a in slope), jnp.finfo(height.dtype).tiny))
-            normal = [a / norm for a in slope]
-            log_share, shift, ratio = _half(side * height / (self.spread * norm))
+            along = [square * a for square, a in zip(squares, slope, strict=True)]
+            deviation = jnp.sqrt(
+                jnp.maximum(sum(a * b for a, b in zip(along, slope, strict=True)), jnp.finfo(height.dtype).tiny)
+            )
+            pulled = [a / deviation for a in along]
+            log_share, shift, ratio = _half(side * height / deviation)
             log_weight = log_weight + log_share
-            place = [c + side * self.spread * shift * a for c, a in zip(place, normal, strict=True)]
-            lost = self.spread**2 * (1 - ratio)
+            place = [c + side * shift * a for c, a in zip(place, pulled, strict=True)]
             covariance = [
-                [entry - lost * normal[i] * normal[j] for j, entry in enumerate(row)]
+                [entry - (1 - ratio) * pulled[i] * pulled[j] for j, entry in enumerate(row)]
                 for i, row in enumerate(covariance)
             ]
         return _Piece(log_weight, place, covariance, *self._label(_at(means, root, place), root, covariance))
@@ -230,6 +241,35 @@ class MixtureDenoiser:
         variance = sum(slope[i] * with_place[i] for i in every)
         variance = variance + sum(turned[i][j] * turned[j][i] for i in every for j in every) / 2
         return mean, variance + self.target.noise, with_place
+
+
+@lru_cache(maxsize=64)
+def halvings(target: Target) -> tuple[int, ...]:
+    """How often the step of the lattice is halved along each axis of a target.
+
+    Where the link folds along an axis, that is, varies within a small cloud more by its curvature than by its slope,
+    the curvature counts as noise of the label, of size s^2 |g''| / sqrt(2). It hides another direction unless the label
+    varies more with that one over its whole width: for 2 He5(h2) + sin(h1) |h2| an undivided step leaves a tenth of
+    what the label tells of h1. The step is halved while the median of s^2 |g''| over folds is above a fifth of that.
+    """
+    fields = target.rank + target.hidden
+    points = np.random.default_rng(0).standard_normal((_PROBES, fields))
+    shifted = [(target.link(points - move), target.link(points + move)) for move in _NEAR * np.eye(fields)]
+    slopes = [np.abs(high - low) / (2 * _NEAR) for low, high in shifted]
+    bends = [np.abs(low + high - 2 * target.link(points)) / _NEAR**2 for low, high in shifted]
+    found = [0] * fields
+    for place, (slope, bend) in enumerate(zip(slopes, bends, strict=True)):
+        others = [slopes[other] for other in range(target.rank) if other != place]
+        while others and sum(found) < _MOST_HALVINGS[fields]:
+            spread = _WIDTH * _STEPS[fields] / 2 ** found[place]
+            folds = spread * bend > slope
+            if np.mean(folds) < _FEW_FOLDS:
+                break
+            blur = np.median(spread**2 * bend[folds])
+            if all(blur <= _MOST_BLUR * np.median(one[folds]) for one in others):
+                break
+            found[place] += 1
+    return tuple(found)
 
 
 def why_not(target: Target) -> str:

@@ -124,9 +124,9 @@ def spectral_cosine(ratio: float, skewness: float) -> float:
     return float(np.sqrt((ratio - 1) / (ratio + skewness)))
 
 
-def _slice_moments(target: Target, slices: int, key: int) -> tuple[Floats, Floats]:
+def slice_moments(target: Target, slices: int, key: int) -> tuple[Floats, Floats]:
     """E[h | s] (S, r) and E[h h^T | s] (S, r, r) of each slice; one Sobol sequence, reflected in every direction."""
-    fields, labels = _labelled(target, key)
+    fields, labels, _ = labelled_points(target, key)
     _, place = np.unique(np.round(labels / np.std(labels), _SAME_LABEL), return_inverse=True)
     squares = fields[:, :, None] * fields[:, None, :]
     table = np.column_stack([fields, squares.reshape(len(fields), -1)])
@@ -143,19 +143,22 @@ def _averaged(target: Target | str, slices: int, matrix: Callable[[Floats, Float
     of = make_target(target)
     check_size(of)
     SLICES.check("slices", slices)
-    found = np.array([matrix(*_slice_moments(of, slices, key)) for key in range(_SCRAMBLES)])
+    found = np.array([matrix(*slice_moments(of, slices, key)) for key in range(_SCRAMBLES)])
     error = float(np.max(np.std(found, axis=0, ddof=1)) / np.sqrt(_SCRAMBLES))
     return PopulationMatrix(found.mean(axis=0), error)
 
 
-def _labelled(target: Target, key: int) -> tuple[Floats, Floats]:
-    """Fields (N, r) and labels (N,); every sign of every field with the same noise, so that symmetries are exact."""
-    columns = target.rank + target.hidden + (target.noise > 0)
+def labelled_points(target: Target, key: int, spare: int = 0) -> tuple[Floats, Floats, Floats]:
+    """Fields (N, r) and labels (N,) of a Sobol sequence, and `spare` other normals (spare, N).
+
+    Every sign of every field comes with the same noise, so that symmetries are exact.
+    """
+    columns = target.rank + target.hidden + (target.noise > 0) + spare
     points = sobol_normals(columns, 2 ** (_LOG2_POINTS - target.rank), np.random.default_rng([11, key]))
     signs = np.array(list(product([1.0, -1.0], repeat=target.rank)))
     fields = (signs[:, None, :] * points[:, : target.rank]).reshape(-1, target.rank)
     others = np.tile(points[:, target.rank :], (len(signs), 1))
     labels = target.link(np.column_stack([fields, others[:, : target.hidden]]))
     if target.noise > 0:
-        labels = labels + np.sqrt(target.noise) * others[:, -1]
-    return fields, labels
+        labels = labels + np.sqrt(target.noise) * others[:, target.hidden]
+    return fields, labels, others[:, others.shape[1] - spare :].T

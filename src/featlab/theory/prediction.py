@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,9 +12,11 @@ import xarray as xr
 import featlab
 from featlab.errors import InvalidParameter
 from featlab.experiments.experiment import Experiment, as_experiment
+from featlab.experiments.text import RUN_ONLY
 from featlab.gaussian.hermite import Floats
 from featlab.learners.protocol import Learner, Student
-from featlab.learners.registry import learner_name, load_object, load_plugin, plugins
+from featlab.learners.registry import learner_class, learner_name, load_object, load_plugin, own_learners, plugins
+from featlab.learners.students import TwoLayer
 from featlab.outcome import Outcome
 from featlab.results import QUANTITIES
 from featlab.targets import Isotropic, Spiked, Target
@@ -21,6 +24,10 @@ from featlab.theory.question import NoPrediction, Prediction, Predictor, Questio
 from featlab.theory.starts import estimate_starts, no_starts, student_starts, tied_network_starts, wide_starts
 
 GROUP = "featlab.predictors"
+_TYPICAL = (
+    " It starts from overlaps of size 1/sqrt(d), as a random start has them; here those of the first neuron are "
+    "positive, in a run they have any sign."
+)
 _GAUSSIAN = (Isotropic, Spiked)
 # Class of learners -> module and function of this package, where it starts, and for which inputs. Nothing is imported
 # until it is asked.
@@ -34,7 +41,23 @@ _OWN: dict[str, tuple[str, Starts, tuple[type, ...]]] = {
     "KernelRidge": ("kernels.predictor:predict_kernel_ridge", no_starts, _GAUSSIAN),
     "SphericalFlow": ("flows.predictor:predict_flow", student_starts, _GAUSSIAN),
     "NormalisedFlow": ("flows.predictor:predict_flow", student_starts, _GAUSSIAN),
+    "PreprocessedStep": ("preprocessed_step:predict_preprocessed", student_starts, (Isotropic,)),
+    "Layerwise": ("depth.predictor:predict_layerwise", no_starts, (Isotropic,)),
+    "SlicedInverseRegression": ("reduction.predictor:predict_sir", no_starts, (Isotropic,)),
+    "SlicedAverageVariance": ("reduction.predictor:predict_save", no_starts, (Isotropic,)),
+    "PrincipalHessian": ("reduction.predictor:predict_phd", no_starts, (Isotropic,)),
+    "SpectralEstimator": ("reduction.predictor:predict_spectral", no_starts, (Isotropic,)),
     "TiedFlow": ("tied.predictor:predict_tied", tied_network_starts, (Isotropic,)),
+}
+
+# Class of learners -> why nothing here predicts it, and what could be asked instead.
+_UNKNOWN = {
+    "SignSgd": "a sign of every coordinate turns with the axes, so that overlaps and norms do not tell what happens "
+    "next; simulate it, or ask online-sgd, the same step without the sign",
+    "Adam": "a division of every coordinate by its own past turns with the axes, so that overlaps and norms do not "
+    "tell what happens next; simulate it, or ask online-sgd",
+    "LangevinDynamics": "its mean field is a law on R^(d+2) that the n labels of the batch shape, which closes in no "
+    "few order parameters; featlab.theory.parity_bounds says how many samples and steps suffice, or simulate it",
 }
 
 
@@ -48,6 +71,7 @@ def predict(
     student: Student | None = None,
     start: xr.Dataset | None = None,
     observe: str | Iterable[str] | None = None,
+    **of_runs: object,
 ) -> xr.Dataset:
     """Predict the order parameters of a student that learns a target from Gaussian inputs, as d goes to infinity.
 
@@ -59,6 +83,7 @@ def predict(
             what `Experiment.needs_start` names at time 0: one prediction from the start of each of its seeds.
         observe: which quantities, names of `featlab.results.QUANTITIES`; None, all that the theory tells. What is not
             asked for is not computed where that spares time.
+        of_runs: seeds, key, design, dtype, memory or progress, as a simulation takes them: ignored, with a warning.
 
     Returns:
         A dataset with the names and axes of a simulation: time, neuron, direction, ... and `seed` if the start has
@@ -69,8 +94,18 @@ def predict(
         NoPrediction: no theory here answers it; the message says which part, and what could be asked instead.
         InvalidParameter: a value out of range.
     """
+    _ignore(of_runs)
     given = {"dim": dim, "samples": samples, "times": times, "student": student, "observe": observe}
     return predict_experiment(as_experiment(target, learner, given), start)
+
+
+def _ignore(of_runs: Mapping[str, object]) -> None:
+    """Warn of arguments that only a simulation has; refuse what none has."""
+    for name in of_runs:
+        if name not in (*RUN_ONLY, "progress"):
+            raise TypeError(f"predict() got an unexpected keyword argument {name!r}")
+    if of_runs:
+        warnings.warn(f"{', '.join(of_runs)} ignored: a prediction has no runs and no data", stacklevel=3)
 
 
 def predict_experiment(experiment: Experiment, start: xr.Dataset | None = None) -> xr.Dataset:
@@ -83,7 +118,10 @@ def predict_experiment(experiment: Experiment, start: xr.Dataset | None = None) 
     steps = np.array(experiment.plan.steps, dtype=np.int64)
     question = Question(of, experiment.learner, experiment.student, experiment.dim, experiment.samples, steps, names)
     answers = {seed: predictor.predict(question, one) for seed, one in predictor.starts(question, start)}
-    return _dataset(question, answers, experiment.plan.unit).assign_attrs(_provenance(question, answers))
+    about = _provenance(question, answers)
+    if start is None and isinstance(experiment.student, TwoLayer) and experiment.needs_start:
+        about["words"] += _TYPICAL
+    return _dataset(question, answers, experiment.plan.unit).assign_attrs(about)
 
 
 def predictor_of(learner: Learner) -> Predictor:
@@ -98,12 +136,25 @@ def predictor_of(learner: Learner) -> Predictor:
     others = plugins(GROUP)
     point = others.get(learner_name(kind))
     if point is None:
-        known = ", ".join([*_OWN, *others])
-        raise NoPrediction(f"no theory here predicts {kind.__name__}; it does for {known}")
+        raise NoPrediction(_no_theory(kind, [*map(_named, _OWN), *others]))
     predictor = load_plugin(point)
     if not isinstance(predictor, Predictor):
         raise InvalidParameter(GROUP, point.value, "a Predictor(predict, starts, inputs)")
     return predictor
+
+
+def _no_theory(kind: type, known: list[str]) -> str:
+    """Why a learner is not predicted, by its name on command lines; of one that is not ours, which are."""
+    name = learner_name(kind)
+    if kind.__module__.startswith("featlab.") and kind.__name__ in _UNKNOWN:
+        return f"{name}: no theory known, because {_UNKNOWN[kind.__name__]}"
+    where = f"an entry point of {GROUP} with its name would bring one"
+    return f"{name}: no theory known here, and {where}; predicted are {', '.join(known)}"
+
+
+def _named(kind: str) -> str:
+    """The name on command lines of a class of ours; its own where it has none."""
+    return next((name for name in own_learners() if learner_class(name).__name__ == kind), kind)
 
 
 def _dataset(question: Question, answers: Mapping[int | None, Prediction], unit: float) -> xr.Dataset:
@@ -138,10 +189,10 @@ def _asked(question: Question, values: dict[str, Floats]) -> dict[str, Floats]:
 def _with_derived(answer: Prediction) -> dict[str, Floats]:
     """What was predicted, its errors, and what follows from overlaps and norms."""
     values = dict(answer.values)
-    if "overlap" in values and "gram" in values:
-        overlap, norm = values["overlap"], np.sqrt(np.diagonal(values["gram"], axis1=1, axis2=2))
-        cosine = overlap / norm[:, :, None]
-        values.setdefault("norm", norm)
+    if "gram" in values:
+        values.setdefault("norm", np.sqrt(np.diagonal(values["gram"], axis1=1, axis2=2)))
+    if "overlap" in values and "norm" in values:
+        cosine = values["overlap"] / values["norm"][:, :, None]
         values.setdefault("cosine", cosine)
         if "subspace" not in values:
             values["subspace"] = _singular_values(cosine)

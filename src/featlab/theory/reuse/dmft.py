@@ -31,7 +31,7 @@ correlation includes it by itself; responses from sigma'' away from the kink mis
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -55,6 +55,7 @@ class Descent(Student):
         step: gamma, per neuron, for the gradient of the mean loss.
         ratio: alpha = n/d.
         loss: "squared" or "correlation"; constraint: "none", "projected" or "spherical", at norm `norm`.
+        samples: n, where rare samples are to be counted; None, as many as it takes.
     """
 
     target: Target
@@ -66,6 +67,7 @@ class Descent(Student):
     loss: str = "squared"
     constraint: str = "none"
     norm: float = 1.0
+    samples: int | None = None
 
     def moved(self, weights: Floats, change: Floats) -> Floats:
         """Rows of weights after a change: projected on the sphere, along its tangent first if "spherical", or free."""
@@ -113,11 +115,20 @@ class Source(Protocol):
         field, coordinates times weights, meets a kink of the activation."""
 
 
-def walk(descent: Descent, source: Source, overlap: Floats, gram: Floats, steps: Iterable[int], uses: int) -> Path:
+def walk(
+    descent: Descent,
+    source: Source,
+    overlap: Floats,
+    gram: Floats,
+    steps: Iterable[int],
+    uses: int,
+    watch: Callable[[Floats, Floats, Floats], None] = lambda weights, forces, squares: None,
+) -> Path:
     """The order parameters of T steps from M, Q, every batch being used `uses` times.
 
     A new batch knows nothing of W but M and Q, so that the frame is the target's directions and those of W again.
-    Once norms exceed 1e6 the rest is NaN.
+    Once norms exceed 1e6 the rest is NaN. `watch` is shown weights (N,) and forces (N, p) of every step, and
+    squared norms (p,) before it.
     """
     rank, asked = overlap.shape[1], sorted(set(steps))
     uses = max(1, min(uses, asked[-1]))
@@ -132,7 +143,9 @@ def walk(descent: Descent, source: Source, overlap: Floats, gram: Floats, steps:
                 weights, axes = frame(overlap, gram)
                 points = _embedded(source.begin(axes + (uses - 1) * len(overlap), noisy=True), axes)
             points = source.grow(points, weights, axes)
-            weights, points, axes = _step(descent, weights, points)
+            force = descent.force(points.coordinates @ weights.T, points.labels)
+            watch(points.weights, force, np.diag(gram))
+            weights, points, axes = _step(descent, weights, points, force)
             overlap, gram = weights[:, :rank], weights @ weights.T
             if not np.all(np.diag(gram) < DIVERGED_NORM**2):
                 nothing = (np.full_like(overlap, np.nan), np.full_like(gram, np.nan), np.nan)
@@ -176,9 +189,23 @@ def _embedded(points: Points, axes: int) -> Points:
     return replace(points, coordinates=np.pad(points.coordinates, ((0, 0), (0, axes))))
 
 
-def _step(descent: Descent, weights: Floats, points: Points) -> tuple[Floats, Points, int]:
+def rare_share(weights: Floats, forces: Floats, squares: Floats, scale: float, rarer_than: float) -> float:
+    """Which share of a neuron's squared norm after a step rests on the largest forces, those of samples that together
+    have less than that probability: the largest share of any neuron.
+
+    Args:
+        weights, forces: of the samples, (N,) and (N, p).
+        squares: squared norms before the step (p,).
+        scale: gamma^2 / alpha, by which E[D^2] adds to them.
+    """
+    powers = forces**2
+    order = np.argsort(-powers.sum(axis=1))
+    rare = order[np.cumsum(weights[order]) < rarer_than]
+    return float(np.max(scale * (weights[rare] @ powers[rare]) / (squares + scale * (weights @ powers))))
+
+
+def _step(descent: Descent, weights: Floats, points: Points, force: Floats) -> tuple[Floats, Points, int]:
     """One step: the new weights; points with the mean of their coordinates on the new axes; how many axes are new."""
-    force = descent.force(points.coordinates @ weights.T, points.labels)
     known = points.mean(force, points.coordinates)
     new = force - points.forces @ points.mean(points.forces, force)
     root = lower_root(points.mean(new, new), np.diag(points.mean(force, force)))

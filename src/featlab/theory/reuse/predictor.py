@@ -6,7 +6,7 @@ two or three steps, fresh batches), by randomised Sobol points beyond; either wa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -25,7 +25,7 @@ from featlab.targets import Target
 from featlab.targets.inputs import Isotropic
 from featlab.theory.online.averages import Path
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
-from featlab.theory.reuse.dmft import Descent, Points, frame, walk
+from featlab.theory.reuse.dmft import Descent, Points, frame, rare_share, walk
 
 _PANELS = (-2.5, -1.0, 0.0, 1.0, 2.5)
 # From fine to coarse: nodes on an axis of the link, of the label's noise, of a new axis; cuts of a new axis. Each is
@@ -42,6 +42,9 @@ _MOST_AXES = 600
 _GOOD_ENOUGH = 2e-4
 SAMPLES = 2**14
 REPEATS = 16
+# A step rests on rare samples where more than this share of a squared norm after it is made by samples that so many
+# batches lack.
+_MOST_RARE, _BATCHES = 0.1, 10
 _SMOOTH = 3  # a whole line without kinks gets the nodes of this many pieces
 _WIDTH = 2.0**0.5
 
@@ -147,6 +150,7 @@ class Estimate:
     path: Path
     errors: Path
     method: str
+    rare: tuple[float, ...]  # of each step, the share of the squared norm after it that rests on rare samples
 
     @property
     def worst(self) -> float:
@@ -165,8 +169,10 @@ def by_quadrature(descent: Descent, overlap: Floats, gram: Floats, steps: Sequen
     rules = [Quadrature(descent.target, kinks, *resolution) for resolution in _RESOLUTIONS]
     for fine, coarse in pairwise(rules):
         if fine.points(axes) <= _MOST_POINTS:
-            path, rough = (walk(descent, rule, overlap, gram, steps, uses) for rule in (fine, coarse))
-            return Estimate(path, path.distance(rough), "by quadrature")
+            rare: list[float] = []
+            path = walk(descent, fine, overlap, gram, steps, uses, _counting(descent, rare))
+            rough = walk(descent, coarse, overlap, gram, steps, uses)
+            return Estimate(path, path.distance(rough), "by quadrature", tuple(rare))
     return None
 
 
@@ -182,14 +188,28 @@ def by_sampling(
 ) -> Estimate:
     """The same by `repeats` independent scramblings of `samples` Sobol points, the whole recursion run on each: their
     mean, and its standard error. The random numbers are always the same. `samples` must be a power of 2."""
-    paths = []
+    paths, rare = [], []
     for repeat in range(repeats):
-        generator = np.random.default_rng([*b"reused batch", repeat])
-        paths.append(walk(descent, SobolPoints(descent.target, samples, generator), overlap, gram, steps, uses))
+        source = SobolPoints(descent.target, samples, np.random.default_rng([*b"reused batch", repeat]))
+        shares: list[float] = []
+        paths.append(walk(descent, source, overlap, gram, steps, uses, _counting(descent, shares)))
+        rare.append(shares)
     parts = [np.array(part) for part in zip(*paths, strict=True)]
     mean = Path(*(part.mean(axis=0) for part in parts))
     error = Path(*(part.std(axis=0, ddof=1) / np.sqrt(repeats) for part in parts))
-    return Estimate(mean, error, f"by {repeats} x {samples:,} Sobol points")
+    shares = np.mean([one[: min(map(len, rare))] for one in rare], axis=0).tolist()
+    return Estimate(mean, error, f"by {repeats} x {samples:,} Sobol points", tuple(shares))
+
+
+def _counting(descent: Descent, found: list[float]) -> Callable[[Floats, Floats, Floats], None]:
+    """Adds to a list, for each step, the share that rests on samples which ten batches are not likely to have."""
+    scale = descent.step**2 / descent.ratio
+    rarer_than = 0.0 if descent.samples is None else 1 / (_BATCHES * descent.samples)
+
+    def watch(weights: Floats, forces: Floats, squares: Floats) -> None:
+        found.append(rare_share(weights, forces, squares, scale, rarer_than))
+
+    return watch
 
 
 def estimate(descent: Descent, overlap: Floats, gram: Floats, steps: Sequence[int], uses: int) -> Estimate:
@@ -218,6 +238,9 @@ def predict_reuse(question: Question, start: Start) -> Prediction:
         )
     found = estimate(descent, start.overlap, start.gram, question.steps.tolist(), learner.uses)
     diverged = bool(np.any(np.isnan(found.path.risk)))
+    rare = next((step for step, share in enumerate(found.rare) if share > _MOST_RARE), None)
+    if rare is not None and rare < question.steps[-1]:
+        return _resting_on_rare(question, descent, found, rare)
     return Prediction(
         values=found.path._asdict(),
         errors=found.errors._asdict(),
@@ -227,6 +250,33 @@ def predict_reuse(question: Question, start: Start) -> Prediction:
         ),
         outcome=Outcome.DIVERGED if diverged else Outcome.OK,
         remedy="the norm of a neuron exceeds 1e6: take a smaller step_size or a constraint" if diverged else "",
+    )
+
+
+def _resting_on_rare(question: Question, descent: Descent, found: Estimate, step: int) -> Prediction:
+    """What is known before the step that rests on samples which no batch of this size has.
+
+    For polynomial students the force of a reused batch is a polynomial of a high degree in the sample: its mean square
+    is finite, but is made by samples that only far larger batches contain. Runs then scatter around something else.
+    """
+    early = question.steps <= step
+
+    def kept(path: Path) -> dict[str, Floats]:
+        return {
+            name: np.where(early.reshape(-1, *(1,) * (value.ndim - 1)), value, np.nan)
+            for name, value in path._asdict().items()
+        }
+
+    return Prediction(
+        values=kept(found.path),
+        errors=kept(found.errors),
+        words=(
+            f"Dynamical mean field of full-batch steps at n/d = {descent.ratio:g}, {found.method}; after step "
+            f"{step + 1}, {found.rare[step]:.0%} of a squared norm rests on samples that {_BATCHES} batches of n = "
+            f"{descent.samples:,} do not contain: no run of this size shows it."
+        ),
+        outcome=Outcome.RARE_INPUTS,
+        remedy="take more samples, smaller steps, or a student whose slope is bounded, such as relu, tanh or erf",
     )
 
 
@@ -249,4 +299,5 @@ def describe(question: Question, start: Start) -> Descent:
         loss=learner.loss,
         constraint=learner.constraint,
         norm=question.student.norm,
+        samples=question.samples,
     )
