@@ -16,7 +16,8 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from featlab.comparison import Agreement, Comparison, FiniteSize, Trend, compare
-from featlab.comparison.agreement import LEVEL, WRONG_BY
+from featlab.comparison.agreement import LEVEL
+from featlab.comparison.tested import WRONG_BY
 from featlab.exhibits.verdict import Check, CheckResult
 from featlab.gaussian.powerlaw import fit_power_law, local_slopes
 
