@@ -54,7 +54,7 @@ def test_the_options_are_those_of_simulate() -> None:
     )
     assert simulating - predicting == {f"--{name}" for name in RUN_ONLY}
     assert predicting <= simulating
-    assert comparing - simulating == {"--allowance", "--signless"}
+    assert comparing - simulating == {"--sizes", "--allowance", "--signless"}
 
 
 @pytest.mark.parametrize(

@@ -211,9 +211,7 @@ def _verdict(one: Tested, telling: float) -> Agreement:
     """On one quantity."""
     if one.count(Point.DISAGREES, Point.DIVERGED):
         return Agreement.DISAGREES
-    told = one.count(Point.AGREES)
-    counted = told + one.count(Point.CANNOT_TELL, Point.NO_VALUE)
-    if one.resolution <= WRONG_BY and (telling == 0 or (told > 0 and told >= telling * counted)):
+    if one.resolution <= WRONG_BY and (telling == 0 or (one.told > 0 and one.told >= telling * one.counted)):
         return Agreement.AGREES
     return Agreement.CANNOT_TELL
 

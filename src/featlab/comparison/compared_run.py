@@ -73,7 +73,22 @@ def predict_and_simulate(
     if experiment.needs_start and experiment.times is not None:
         experiment = replace(experiment, times=tuple(sorted({0.0, *map(float, experiment.times)})))
     first = _both(experiment, None, progress)
-    rungs = ladder(experiment, first[0].attrs["limit"], 1 if allowance is not None else sizes)
+    how: dict[str, Any] = {"allowance": allowance, "signless": signless, "progress": progress}
+    return in_the_limit(experiment, first, names, sizes=sizes if allowance is None else 1, **how)
+
+
+def in_the_limit(
+    experiment: Experiment,
+    first: tuple[xr.Dataset, xr.Dataset],
+    names: Sequence[str] | None,
+    *,
+    sizes: int = MOST_SIZES,
+    allowance: FiniteSize | float | None = None,
+    signless: bool = False,
+    progress: bool | None = None,
+) -> ComparedRun:
+    """Compare the limit of an experiment of which prediction and simulation are known: it is run at the other sizes."""
+    rungs = ladder(experiment, first[0].attrs["limit"], sizes)
     pairs = [first]
     if Outcome.INTERRUPTED not in first[1]["outcome"].values:
         for rung in rungs[1:]:
@@ -88,15 +103,15 @@ def predict_and_simulate(
 
 def _both(experiment: Experiment, known: xr.Dataset | None, progress: bool | None) -> tuple[xr.Dataset, xr.Dataset]:
     """Prediction and simulation; what cannot be predicted is refused before anything is simulated, where it can be."""
-    needed = experiment.needs_start
+    needed, asked = experiment.needs_start, experiment.observe
     if needed:
-        observe = (*DEFAULT, *(name for name in needed if name not in DEFAULT))
+        observe = tuple(dict.fromkeys((*(asked or DEFAULT), *needed)))
         run = simulate(replace(experiment, observe=observe), progress=progress)
         return predict(experiment, start=run), run
     prediction = predict(experiment) if known is None else known
     # A learner without a student that starts from nothing, such as a kernel, has other quantities than the usual.
     usual = None if experiment.student is None else DEFAULT
-    return prediction, simulate(replace(experiment, observe=usual), progress=progress)
+    return prediction, simulate(replace(experiment, observe=asked or usual), progress=progress)
 
 
 def _same_question(asked: Experiment, rung: Experiment, prediction: xr.Dataset) -> bool:

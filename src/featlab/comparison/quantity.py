@@ -51,7 +51,9 @@ class ComparedQuantity:
         difference: simulation - theory; seed by seed where each has its own prediction.
         error: standard error of the difference: scatter over seeds and error of the prediction.
         estimates: what the difference may be in the limit; without several sizes, the difference itself.
-        scale: what a relative error of one would change at each point.
+        freedom: of that error.
+        scale: what a relative error of one would change at each point; where the curve vanishes, the quantity's size.
+        vanishing: where the curve is predicted to vanish while others do not.
         allowance: what a finite dimension and rounding are allowed at each point.
         size: of the whole quantity.
         given: where both sides were told the same, so that nothing is found out.
@@ -68,8 +70,10 @@ class ComparedQuantity:
     simulation: xr.DataArray
     difference: xr.DataArray
     error: xr.DataArray
+    freedom: Floats
     estimates: Estimates
     scale: Floats
+    vanishing: np.ndarray
     allowance: Floats
     size: float
     given: np.ndarray
@@ -100,8 +104,8 @@ class ComparedQuantity:
     def z(self) -> xr.DataArray:
         """What is left of the difference beyond the allowance, in standard errors, with its sign: of the possible
         limits the one nearest to the prediction, and zero where they are on both sides of it."""
-        values = np.where(self.compared, self._of_nearest(self._each_z), np.nan)
-        return self.difference.copy(data=np.where(self._one_sided, values, 0.0 * values))
+        values = np.where(self._one_sided, self._of_nearest(self._each_z), 0.0)
+        return self.difference.copy(data=np.where(self.compared, values, np.nan))
 
     @property
     def allowed_z(self) -> Floats:
@@ -176,7 +180,7 @@ def compared_quantity(
     """
     first = rungs[0]
     size = _size(name, first.theory)
-    scale = _scale(first.theory, size)
+    vanishing = _vanishing(first.theory, size)
     if len(rungs) == 1:
         estimates = at_one_size(first.difference.values, first.error.values, first.freedom)
     else:
@@ -189,9 +193,11 @@ def compared_quantity(
         simulation=first.simulation,
         difference=first.difference,
         error=first.error,
+        freedom=first.freedom,
         estimates=estimates,
-        scale=scale,
-        allowance=fraction * (size if of_largest else scale) + rounding,
+        scale=np.where(vanishing, size, np.abs(first.theory.values)),
+        vanishing=vanishing & ~np.all(vanishing),
+        allowance=fraction * np.where(vanishing | of_largest, size, np.abs(first.theory.values)) + rounding,
         size=size,
         given=_given(first.difference, measurements[0]),
         described=_described(first.difference, predictions[0], measurements[0]),
@@ -272,9 +278,9 @@ def _size(name: str, theory: xr.DataArray) -> float:
     return largest if largest > _VANISHING * natural else natural
 
 
-def _scale(theory: xr.DataArray, size: float) -> Floats:
-    """What is predicted at each point; of a curve over time that vanishes throughout, the size of the quantity."""
-    predicted = np.abs(theory.values)
-    axis = theory.dims.index("time") if "time" in theory.dims else None
-    largest = np.max(np.nan_to_num(predicted), axis=axis, keepdims=True) if predicted.size else predicted
-    return np.where(largest <= _VANISHING * size, size, predicted)
+def _vanishing(theory: xr.DataArray, size: float) -> np.ndarray:
+    """The points of curves over time that vanish throughout."""
+    predicted = np.nan_to_num(np.abs(theory.values))
+    axis = theory.dims.index("time") if "time" in theory.dims else ()
+    largest = np.max(predicted, axis=axis, keepdims=True, initial=0.0)
+    return np.broadcast_to(largest <= _VANISHING * size, predicted.shape)

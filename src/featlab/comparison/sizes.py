@@ -41,7 +41,7 @@ _KNOWN_IN_SAMPLES = (SphericalFlow, TiedFlow)
 _LEAST_DIM, _LEAST_RATIO = 50, 4
 # Multiplications that take some ten seconds on two cores; a step of all seeds costs at least so many, and a sample of
 # message passing without a closed form.
-_MOST_WORK, _LEAST_STEP, _MIXTURE = 3e10, 1e4, 3e3
+_MOST_WORK, _LEAST_STEP, _MIXTURE = 3e10, 1e4, 5e4
 # Seeds of other sizes have other numbers, so that their random numbers are independent.
 _SEED_SHIFT, _ALL_SEEDS = 2**24, 2**32
 
@@ -114,7 +114,7 @@ def _of_readout(experiment: Experiment, factor: float) -> dict[str, Any]:
     fitted = None if learner.samples is None else round(factor * learner.samples)
     return {
         "learner": replace(learner, samples=fitted),
-        "student": replace(student, width=2 * round(factor * student.width / 2)),
+        "student": replace(student, width=round(factor * student.distinct) * (2 if student.paired else 1)),
     }
 
 

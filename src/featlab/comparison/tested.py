@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -57,12 +58,28 @@ class Tested:
     @property
     def resolution(self) -> float:
         """The smallest relative error of the whole prediction, upwards and downwards, that some point would reject."""
-        return float(max(np.min(self.up, initial=np.inf), np.min(self.down, initial=np.inf), 0.0))
+        rising = ~self.quantity.vanishing  # no factor changes what vanishes
+        least = (np.min(factors[rising], initial=np.inf) for factors in (self.up, self.down))
+        return float(max(*least, 0.0))
 
     def count(self, *kinds: Point) -> int:
         """How many points are of these kinds."""
+        return int(np.sum(self._are(kinds)))
+
+    @property
+    def told(self) -> int:
+        """How many points tell, each by itself; curves that vanish beside others that do not cannot vouch for them."""
+        return int(np.sum(self._are((Point.AGREES,)) & ~self.quantity.vanishing))
+
+    @property
+    def counted(self) -> int:
+        """Of how many that is."""
+        kinds = (Point.AGREES, Point.CANNOT_TELL, Point.NO_VALUE)
+        return int(np.sum(self._are(kinds) & ~self.quantity.vanishing))
+
+    def _are(self, kinds: Iterable[Point]) -> np.ndarray:
         assert self.quantity.points is not None
-        return int(np.sum(np.isin(self.quantity.points.values, [kind.value for kind in kinds])))
+        return np.isin(self.quantity.points.values, [kind.value for kind in kinds])
 
     def _rejecting_factors(self, quantity: ComparedQuantity) -> tuple[Floats, Floats]:
         """(1 + f) p is rejected where f |p| - u > bound for every possible limit, (1 - f) p where f |p| + u > bound, u

@@ -71,8 +71,7 @@ def disagreement_words(found: Found) -> str:
 def agreement_words(found: Found) -> str:
     """What was allowed, what would have been rejected, and of which points nothing is said."""
     resolution = f"a prediction wrong by {found.resolution:.1%} would have been rejected"
-    told = sum(one.count(Point.AGREES) for one in found.judged)
-    counted = sum(_counted(one) for one in found.judged)
+    told, counted = (sum(getattr(one, name) for one in found.judged) for name in ("told", "counted"))
     by_itself = f"{resolution}, and at {told} of {counted} points one wrong by {WRONG_BY:.0%} by that point alone"
     sentences = [f"{_within(found)}; {by_itself if counted > 1 else resolution}."]
     if told < counted:
@@ -90,7 +89,7 @@ def silence_words(found: Found) -> str:
             "or a larger dimension."
         )
     else:
-        few = "; ".join(f"{one.count(Point.AGREES)} of {_counted(one)} of {one.quantity.name}" for one in found.judged)
+        few = "; ".join(f"{one.told} of {one.counted} of {one.quantity.name}" for one in found.judged)
         why = (
             f"too few points tell one that is wrong by {WRONG_BY:.0%}, each by itself ({few}): more seeds, later "
             "times, or a larger dimension."
@@ -116,13 +115,10 @@ def nothing_words(found: Found) -> str:
     return " ".join([nothing, *_left_out(found)])
 
 
-def _counted(one: Tested) -> int:
-    return one.count(Point.AGREES, Point.CANNOT_TELL, Point.NO_VALUE)
-
-
 def _within(found: Found) -> str:
     count = "1 point" if found.points == 1 else f"{found.points} points"
-    return f"largest |z| {found.worst.largest_z:.1f} where {found.worst.allowed_z:.1f} is allowed, at {count}"
+    limit = f"in the limit of large {_size_words(found.measurements)[0]}, " if found.extrapolated else ""
+    return f"{limit}largest |z| {found.worst.largest_z:.1f} where {found.worst.allowed_z:.1f} is allowed, at {count}"
 
 
 def _left_out(found: Found) -> list[str]:
@@ -164,8 +160,7 @@ def _apart(quantity: ComparedQuantity) -> tuple[float, tuple[int, ...]]:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(usable, np.abs(quantity.difference.values) / quantity.error.values, 0.0)
     place = tuple(int(i) for i in np.unravel_index(int(np.argmax(ratios)), ratios.shape))
-    allowed = scipy.stats.t.isf(_WORTH_SAYING / ratios.size, 3)
-    return float(ratios[place] / allowed), place
+    return float(ratios[place] / scipy.stats.t.isf(_WORTH_SAYING / ratios.size, quantity.freedom[place])), place
 
 
 def _size_words(measurements: Sequence[xr.Dataset]) -> tuple[str, int]:
