@@ -45,6 +45,17 @@ def test_power_is_required_at_every_point_that_is_spoken_of() -> None:
     assert compare(prediction(TRUTH), data, allowance=0.0, telling=0.0).verdict is Agreement.AGREES
 
 
+def test_what_has_hardly_left_the_start_is_not_held_against_the_rest() -> None:
+    """A curve looked at log-spaced times: most of them are before anything happens that the noise lets be seen."""
+    rise = np.concatenate([np.full(12, 0.001), [0.4, 0.6, 0.8]])[:, None, None]
+    found = compare(prediction(rise), measurement(rise, noise=0.02))
+    assert found.verdict is Agreement.AGREES
+    assert said(found) == [*[Point.GIVEN] * 12, *[Point.AGREES] * 3]
+    early = rise.copy()
+    early[5] = 0.3
+    assert compare(prediction(rise), measurement(early, noise=0.02)).verdict is Agreement.DISAGREES
+
+
 def diverging(share: float) -> xr.Dataset:
     data = measurement(TRUTH, noise=0.005, seeds=12)
     lost = np.arange(12) < share * 12
@@ -82,19 +93,20 @@ def test_most_points_without_a_value_is_no_agreement() -> None:
 
 
 def test_only_the_end_of_a_path_that_theory_does_not_describe() -> None:
-    bent = TRUTH.copy()
+    arrived = TRUTH.copy()
+    arrived[-2] = arrived[-1]
+    bent = arrived.copy()
     bent[2] *= 3
-    data = measurement(TRUTH, noise=0.005).assign(outcome=("seed", ["ok"] * 12))
+    data = measurement(arrived, noise=0.005)
     assert compare(prediction(bent), data).verdict is Agreement.DISAGREES
     found = compare(prediction(bent, describes="end"), data)
     assert found.verdict is Agreement.AGREES
     assert said(found) == [*[Point.NOT_DESCRIBED] * 5, Point.AGREES]
     assert "10 points on the way are not judged" in found.reason
-    assert compare(prediction(1.2 * TRUTH, describes="end"), data).verdict is Agreement.DISAGREES
-    moving = data.assign(outcome=("seed", ["ok"] * 11 + ["not converged"]))
-    unfinished = compare(prediction(TRUTH, describes="end"), moving)
+    assert compare(prediction(1.2 * arrived, describes="end"), data).verdict is Agreement.DISAGREES
+    unfinished = compare(prediction(TRUTH, describes="end"), measurement(TRUTH, noise=0.005))
     assert unfinished.verdict is Agreement.CANNOT_TELL
-    assert "1 runs still move: more iterations" in unfinished.reason
+    assert "at the last times it still moves: more iterations" in unfinished.reason
 
 
 @pytest.mark.parametrize("paired", [False, True])

@@ -24,6 +24,8 @@ _NATURAL_SIZE = {"cosine": 1.0, "overlap": 1.0, "subspace": 1.0}
 _VANISHING = 1e-9
 # Scatter below this share of the size is rounding.
 _SCATTERLESS = 1e-6
+# Below this share of its largest change a curve has hardly left its start; what moves by less than this has arrived.
+_HARDLY, _STANDING = 0.1, 1e-3
 # Sorted, or absolute values: a kink where they are predicted to vanish.
 _KINKED = ("subspace",)
 
@@ -34,7 +36,7 @@ class Point(StrEnum):
     AGREES = "agrees"
     DISAGREES = "disagrees"
     CANNOT_TELL = "cannot tell"
-    GIVEN = "given"  # both were told so: no evidence
+    GIVEN = "given"  # both were told so, and nothing that is seen has happened since: no evidence
     NOT_DESCRIBED = "not described"  # on a path that theory does not describe
     NO_VALUE = "no value"
     DIVERGED = "diverged"  # most runs, where theory is finite
@@ -58,6 +60,7 @@ class ComparedQuantity:
         size: of the whole quantity.
         given: where both sides were told the same, so that nothing is found out.
         described: where theory says something at all.
+        waiting: where theory has hardly left the start, which both were told.
         diverged: where most runs at the largest size have diverged though theory is finite.
         chance: of rejecting a right prediction at one point.
         sizes: how many sizes there are.
@@ -78,6 +81,7 @@ class ComparedQuantity:
     size: float
     given: np.ndarray
     described: np.ndarray
+    waiting: np.ndarray
     diverged: np.ndarray
     chance: float
     sizes: int = 1
@@ -200,7 +204,8 @@ def compared_quantity(
         allowance=fraction * np.where(vanishing | of_largest, size, np.abs(first.theory.values)) + rounding,
         size=size,
         given=_given(first.difference, measurements[0]),
-        described=_described(first.difference, predictions[0], measurements[0]),
+        described=_described(first, predictions[0], size),
+        waiting=_waiting(first.theory),
         diverged=_diverged(rungs, measurements),
         chance=chance,
         sizes=len(rungs),
@@ -251,15 +256,27 @@ def _given(difference: xr.DataArray, measurement: xr.Dataset) -> np.ndarray:
     return start | (steps == 0).reshape([-1 if axis == "time" else 1 for axis in difference.dims])
 
 
-def _described(difference: xr.DataArray, prediction: xr.Dataset, measurement: xr.Dataset) -> np.ndarray:
-    """Every point; only the last time, and that of runs that have ended, of what theory describes the end only."""
-    every = np.ones(difference.shape, dtype=bool)
-    if prediction.attrs.get("describes", "path") == "path" or "time" not in difference.dims:
-        return every
-    last = np.arange(difference.sizes["time"]) == difference.sizes["time"] - 1
-    if "outcome" in measurement and Outcome.NOT_CONVERGED in measurement["outcome"].values:
-        last[:] = False
-    return every & last.reshape([-1 if axis == "time" else 1 for axis in difference.dims])
+def _described(first: Rung, prediction: xr.Dataset, size: float) -> np.ndarray:
+    """Every point; of what theory describes the end only, the last time, where the mean no longer moves."""
+    shape = first.difference.shape
+    if prediction.attrs.get("describes", "path") == "path" or "time" not in first.difference.dims:
+        return np.ones(shape, dtype=bool)
+    axis = first.difference.dims.index("time")
+    described = np.zeros(shape, dtype=bool)
+    if shape[axis] > 1:
+        moved, error = np.abs(np.diff(first.simulation.values, axis=axis)), first.scatter.values
+        arrived = np.take(moved, -1, axis) <= np.maximum(np.take(error, -1, axis), _STANDING * size)
+        np.moveaxis(described, axis, 0)[-1] = arrived
+    return described
+
+
+def _waiting(theory: xr.DataArray) -> np.ndarray:
+    """Where a curve that begins at its start has hardly left it."""
+    if "time" not in theory.dims or theory["time"].values[0] != 0:
+        return np.zeros(theory.shape, dtype=bool)
+    gone = np.abs(theory - theory.isel(time=0)).values
+    axis = theory.dims.index("time")
+    return np.asarray(gone <= _HARDLY * np.max(np.nan_to_num(gone), axis=axis, keepdims=True))
 
 
 def _diverged(rungs: Sequence[Rung], measurements: Sequence[xr.Dataset]) -> np.ndarray:

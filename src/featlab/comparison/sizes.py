@@ -39,9 +39,9 @@ _KNOWN = (OnlineSgd, Extragradient, ReusedBatch, GiantSteps, BayesAmp, KernelRid
 _KNOWN_IN_SAMPLES = (SphericalFlow, TiedFlow)
 # A dimension, and samples over dimension, that are no longer large.
 _LEAST_DIM, _LEAST_RATIO = 50, 4
-# Multiplications that take some ten seconds on two cores; a step of all seeds costs at least so many, and a sample of
-# message passing without a closed form.
-_MOST_WORK, _LEAST_STEP, _MIXTURE = 3e10, 1e4, 5e4
+# Multiplications that take some ten seconds on two cores; a step of all seeds costs at least so many, and so much an
+# iteration of message passing for each sample, with a closed form or a table of its denoiser, and without.
+_MOST_WORK, _LEAST_STEP, _DENOISER, _MIXTURE = 3e10, 1e4, 4e3, 5e4
 # Seeds of other sizes have other numbers, so that their random numbers are independent.
 _SEED_SHIFT, _ALL_SEEDS = 2**24, 2**32
 
@@ -138,8 +138,9 @@ def _work(experiment: Experiment, wanted: Demand, kind: str) -> float:
     if wanted.compared:  # a kernel, factorised
         return float(seeds) * wanted.rows**3
     columns = float(wanted.known + wanted.width * wanted.uses if kind == "virtual" else wanted.dim)
-    if isinstance(learner, BayesAmp) and experiment.target.rank > 1 and closed_form(experiment.target) is None:
-        columns = _MIXTURE
+    if isinstance(learner, BayesAmp):
+        cheap = experiment.target.rank == 1 or closed_form(experiment.target) is not None
+        columns += _DENOISER if cheap else _MIXTURE
     steps = experiment.plan.steps[-1] if learner.clock == "one-pass" else wanted.uses
     work = steps * max(_LEAST_STEP, seeds * wanted.rows * columns)
     if isinstance(learner, Readout) and student is not None:

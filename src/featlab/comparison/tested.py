@@ -97,7 +97,8 @@ class Tested:
         said = np.where(np.maximum(self.up, self.down) <= WRONG_BY, Point.AGREES.value, Point.CANNOT_TELL.value)
         said = said.astype("<U13")
         exact = quantity.compared & ~quantity.measured & self.scatters
-        said[quantity.given | exact] = Point.GIVEN.value
+        still = quantity.waiting & (said == Point.CANNOT_TELL.value) & ~quantity.vanishing
+        said[quantity.given | exact | still] = Point.GIVEN.value
         said[self.margins > 1] = Point.DISAGREES.value
         said[~quantity.compared] = Point.NO_VALUE.value
         said[quantity.diverged] = Point.DIVERGED.value
