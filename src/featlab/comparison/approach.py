@@ -101,9 +101,9 @@ def in_the_limit(differences: Differences, smooth: bool, chance: float) -> Estim
     exponent = np.full(points, np.nan)
     known = flat.known
     for pattern in np.unique(known, axis=1).T:
-        rungs = np.flatnonzero(pattern)
+        rungs = [int(rung) for rung in np.flatnonzero(pattern)]
         where = np.flatnonzero(np.all(known == pattern[:, None], axis=0))
-        if rungs.size >= 2:
+        if len(rungs) >= 2:
             found[:, :, where], exponent[where] = _possible(flat.at(rungs, where), smooth, chance)
     value, error, freedom = (part.reshape(_MOST, *shape) for part in found)
     return Estimates(value, error, freedom, exponent.reshape(shape))

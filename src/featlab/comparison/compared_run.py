@@ -90,7 +90,7 @@ def in_the_limit(
     """Compare the limit of an experiment of which prediction and simulation are known: it is run at the other sizes."""
     rungs = ladder(experiment, first[0].attrs["limit"], sizes)
     pairs = [first]
-    if Outcome.INTERRUPTED not in first[1]["outcome"].values:
+    if Outcome.INTERRUPTED not in first[1]["outcome"].values and first[0].attrs["outcome"] != Outcome.DIVERGED:
         for rung in rungs[1:]:
             pairs.append(_both(rung, first[0] if _same_question(experiment, rung, first[0]) else None, progress))
     rungs = rungs[: len(pairs)]
@@ -118,9 +118,9 @@ def _same_question(asked: Experiment, rung: Experiment, prediction: xr.Dataset) 
     """Whether theory has answered it already: all ratios on which a limit depends are the same."""
     if prediction.attrs["limit"] != "dimension":
         return False
-    ratios = [None if one.samples is None else one.samples / one.dim for one in (asked, rung)]
-    looks = [np.array(one.plan.steps) / one.plan.unit for one in (asked, rung)]
-    return ratios[0] == ratios[1] and np.array_equal(*looks)
+    ratio, other = (None if one.samples is None else one.samples / one.dim for one in (asked, rung))
+    looks, others = (np.array(one.plan.steps) / one.plan.unit for one in (asked, rung))
+    return ratio == other and np.array_equal(looks, others)
 
 
 def _populations(

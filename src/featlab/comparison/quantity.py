@@ -274,7 +274,7 @@ def _waiting(theory: xr.DataArray) -> np.ndarray:
     """Where a curve that begins at its start has hardly left it."""
     if "time" not in theory.dims or theory["time"].values[0] != 0:
         return np.zeros(theory.shape, dtype=bool)
-    gone = np.abs(theory - theory.isel(time=0)).values
+    gone = np.abs((theory - theory.isel(time=0)).values)
     axis = theory.dims.index("time")
     return np.asarray(gone <= _HARDLY * np.max(np.nan_to_num(gone), axis=axis, keepdims=True))
 

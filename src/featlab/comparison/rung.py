@@ -65,8 +65,17 @@ def rung_of(prediction: xr.Dataset, measurement: xr.Dataset, name: str, signless
     spread = (theory**2).mean("seed") ** 0.5 if "seed" in theory.dims else abs(theory)
     predicted = _aligned(prediction, f"{name}_error", difference) if f"{name}_error" in prediction else 0.0 * difference
     theory, simulation = _seed_mean(theory), _seed_mean(simulation)
-    parts = (theory, simulation, difference, scatter, predicted, missing, spread)
-    return Rung(*(part.transpose(*axes) for part in parts), seed_freedom=freedom, one_step=_one_step(measurement))
+    return Rung(
+        theory=theory.transpose(*axes),
+        simulation=simulation.transpose(*axes),
+        difference=difference,
+        scatter=scatter.transpose(*axes),
+        predicted=predicted.transpose(*axes),
+        missing=missing.transpose(*axes),
+        spread=spread.transpose(*axes),
+        seed_freedom=freedom,
+        one_step=_one_step(measurement),
+    )
 
 
 def _difference(
