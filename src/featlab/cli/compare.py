@@ -21,7 +21,7 @@ COMPARE_EPILOG = """Exit code: 0 agrees, 1 disagrees, 3 cannot tell (noise, or n
 Examples:
 
 featlab compare "He3(h1)" --learner reused-batch --dim 2e4 --samples 6e4 --steps 2 --step-size 0.3 --start orthogonal \
---seeds 60
+--seeds 60 --sizes 1
 
 featlab compare "tanh(h1)" --learner online-sgd --dim 1000 --times 0,1,2,4 --step-size 0.5/d --start orthogonal \
 --figure both.png

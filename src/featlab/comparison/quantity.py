@@ -88,7 +88,7 @@ class ComparedQuantity:
     signless: bool = False
     points: xr.DataArray | None = None
 
-    @property
+    @cached_property
     def compared(self) -> np.ndarray:
         """The points at which both have a value and the error is known, and of which theory says something."""
         known = np.isfinite(self.estimates.value[0]) & np.isfinite(self.estimates.error[0])
@@ -104,7 +104,7 @@ class ComparedQuantity:
         """The points at which seeds differ. Where they do not, as at a given start, there is nothing to find out."""
         return self.compared & ~self.given & (self.estimates.error[0] > _SCATTERLESS * self.size)
 
-    @property
+    @cached_property
     def z(self) -> xr.DataArray:
         """What is left of the difference beyond the allowance, in standard errors, with its sign: of the possible
         limits the one nearest to the prediction, and zero where they are on both sides of it."""

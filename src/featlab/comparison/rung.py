@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import xarray as xr
@@ -25,12 +26,12 @@ class Rung:
     seed_freedom: float
     one_step: float  # the time that a step takes
 
-    @property
+    @cached_property
     def error(self) -> xr.DataArray:
         """Standard error of the difference."""
-        return (self.scatter**2 + self.predicted**2) ** 0.5
+        return self.difference.copy(data=np.hypot(self.scatter.values, self.predicted.values))
 
-    @property
+    @cached_property
     def freedom(self) -> Floats:
         """Of a sum of variances of which only the scatter is an estimate (Welch and Satterthwaite)."""
         scatter, error = self.scatter.values, self.error.values
