@@ -48,7 +48,7 @@ _SGD_ACTIVATION = "tanh"
 _AMP = {
     1: (0.1, 2000, 16, (0, 1, 2, 4, 7, 12)),
     2: (0.1, 1000, 16, (0, 1, 2, 3, 4, 6)),
-    3: (0.3, 1000, 8, (0, 1, 2, 4, 7, 10)),
+    3: (0.3, 1000, 12, (0, 1, 2, 4, 7, 10)),
 }
 _AMP_RATIO = 3.0
 # More samples than this take more than ten seconds on two cores.

@@ -20,7 +20,7 @@ class Tested:
     Attributes:
         quantity: with what is said of each of its points.
         margins: |z| over what is allowed; -1 where nothing is compared.
-        place: the point where that is largest.
+        place: the point where that is largest; where nothing exceeds the allowance, the one nearest to its bound.
         up, down: the relative error of the prediction, upwards and downwards, that each point would have rejected.
     """
 
@@ -28,7 +28,7 @@ class Tested:
         with np.errstate(invalid="ignore"):
             ratios = np.abs(quantity.z.values) / quantity.allowed_z
         self.margins = np.where(quantity.compared, ratios, -1.0)
-        self.place = tuple(int(i) for i in np.unravel_index(int(np.argmax(self.margins)), self.margins.shape))
+        self.place = _largest(self.margins if np.max(self.margins) > 0 else _shares(quantity))
         # Whether seeds differ anywhere: what is exact by itself is judged as such, beside others it tells nothing.
         self.scatters = bool(np.any(quantity.measured))
         self.up, self.down = self._rejecting_factors(quantity)
@@ -104,3 +104,15 @@ class Tested:
         said[quantity.diverged] = Point.DIVERGED.value
         said[~quantity.described] = Point.NOT_DESCRIBED.value
         return said
+
+
+def _shares(quantity: ComparedQuantity) -> Floats:
+    """The difference over its bound, at each point that is evidence."""
+    bound = quantity.allowance + quantity.noise[0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = np.abs(quantity.estimates.value[0]) / bound
+    return np.where(quantity.measured & np.isfinite(shares), shares, -1.0)
+
+
+def _largest(values: Floats) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.unravel_index(int(np.argmax(values)), values.shape))
