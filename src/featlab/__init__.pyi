@@ -10,6 +10,7 @@ from .analysis import analyse as analyse
 from .comparison import Comparison as Comparison
 from .comparison import assert_agrees as assert_agrees
 from .comparison import compare as compare
+from .comparison import predict_and_simulate as predict_and_simulate
 from .errors import FeatlabError as FeatlabError
 from .errors import InvalidParameter as InvalidParameter
 from .errors import InvalidTarget as InvalidTarget

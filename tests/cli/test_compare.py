@@ -39,9 +39,9 @@ def test_agreement_is_exit_code_0(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     words = " ".join(result.stdout.split())
     assert "tanh(h1) (d = 2,000, 24 seeds)" in words
-    assert "step overlap h1 simulation z" in words
-    assert "Agrees: largest |z|" in words
-    assert "Allowance for finite d: 1/sqrt(d) = 0.022 of the largest predicted value" in words
+    assert "step overlap h1 simulation limit z" in words
+    assert "Agrees: in the limit of large d, largest |z|" in words
+    assert "Measured at d = 2,000, 8,000 and 32,000 (n = 3 d); z counts standard errors of the limit" in words
     assert "Theory: Dynamical mean field" in words
     assert "\x1b" not in result.stdout
     assert "simulation agree" in picture.read_text(encoding="utf-8")
@@ -55,8 +55,11 @@ def test_a_prediction_20_percent_wrong_is_exit_code_1(monkeypatch: pytest.Monkey
 
 
 def test_noise_is_exit_code_3() -> None:
-    result = run(*FIXED, "--allowance", "0.5")  # so much is allowed that nothing can be told
-    assert "Cannot tell" in result.stdout
+    result = run(*FIXED, "--allowance", "0.5")  # one size, and so much is allowed that nothing can be told
+    words = " ".join(result.stdout.split())
+    assert "Cannot tell" in words
+    assert "One size; allowance for finite d: 0.5 of each predicted value." in words
+    assert "of the bound there" in words
     assert result.exit_code == CODES["cannot tell"] == 3
 
 
@@ -74,6 +77,13 @@ def test_json_has_both_datasets_and_the_verdict() -> None:
     np.testing.assert_allclose(laid["simulation"], both.simulation["overlap"].mean("seed").values, rtol=1e-6)
     assert record["prediction"]["words"] == both.prediction.attrs["words"]
     assert record["simulation"]["data"]["overlap"]["axes"] == ["seed", "time", "neuron", "direction"]
+    assert record["sizes"] == [2000, 8000, 32_000]
+    assert [one["simulation"]["dim"] for one in record["other_sizes"]] == [8000, 32_000]
+    assert laid["verdict"] == "agrees"
+    assert [row[0][0] for row in laid["points"]] == ["given", "agrees", "agrees"]
+    limits = both.comparison.quantities["overlap"]
+    np.testing.assert_allclose(laid["limit"], limits.limit.values)
+    assert np.all(limits.limit_error.values[1:] < limits.error.values[1:])
 
 
 def test_a_random_start_is_predicted_seed_by_seed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,10 +95,11 @@ def test_a_random_start_is_predicted_seed_by_seed(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr("featlab.theory.reuse.predictor.predict_reuse", seen)
     # Times without the start: it is added, since predictions begin there.
-    result = run(*SMALL, "--times", "1,2")
+    result = run(*SMALL, "--times", "1,2", "--sizes", "2")
     assert result.exit_code == 0, result.output
-    assert len(starts) == 24
-    assert 0.5 < np.std(starts) * 2000**0.5 < 1.5
+    assert len(starts) == 2 * 24
+    for place, dim in enumerate((2000, 8000)):
+        assert 0.5 < np.std(starts[24 * place : 24 * (place + 1)]) * dim**0.5 < 1.5
     assert "Agrees" in result.stdout
 
 

@@ -86,6 +86,7 @@ def test_cannot_tell_says_what_it_would_take() -> None:
 @given(noise=st.floats(0.001, 0.2), key=st.integers(0, 2**32 - 1))
 def test_the_resolution_is_where_scaled_predictions_begin_to_be_rejected(noise: float, key: int) -> None:
     data = measurement(TRUTH, noise=noise, key=key)
+    data = data.assign_coords(step=data["step"] + 1)  # every point is evidence, none the start
     found = compare(prediction(TRUTH), data, allowance=0.02)
     if found.verdict is Agreement.DISAGREES:
         return
@@ -105,14 +106,35 @@ def test_the_allowance_is_stated_and_used() -> None:
     data = measurement(biased, noise=0.002)
     strict = compare(prediction(TRUTH), data, allowance=0.0)
     assert (strict.verdict, strict.allowance) == (Agreement.DISAGREES, "none")
-    default = compare(prediction(TRUTH), data)  # 1/sqrt(10^4) of 0.9
+    default = compare(prediction(TRUTH), data)  # 1/sqrt(10^4) of each value
     assert default.verdict is Agreement.DISAGREES
-    assert default.allowance == "1/sqrt(d) = 0.01 of the largest predicted value"
-    assert default.quantities["overlap"].allowance == pytest.approx(0.009)
-    wide = compare(prediction(TRUTH), data, allowance=FiniteSize(3.0))
+    assert default.allowance == "1/sqrt(d) = 0.01 of each predicted value"
+    np.testing.assert_allclose(default.quantities["overlap"].allowance, 0.01 * np.abs(TRUTH), atol=1e-9)
+    wide = compare(prediction(TRUTH), data, allowance=FiniteSize(3.0, of="largest"))
     assert wide.verdict is Agreement.AGREES
     assert wide.resolution < 0.1
-    assert FiniteSize(2.0, 1.0).text(1000) == "2/d = 0.002 of the largest predicted value"
+    assert FiniteSize(2.0, 1.0).text(1000) == "2/d = 0.002 of each predicted value"
+
+
+def test_a_large_value_allows_nothing_to_a_small_one() -> None:
+    """The smallest value is 0.05; a tenth of the largest, 0.09, hides that it is wrong by 60%."""
+    wrong = TRUTH.copy()
+    wrong[0] *= 1.6
+    data = measurement(TRUTH, noise=0.002)
+    assert compare(prediction(wrong), data, allowance=0.1).verdict is Agreement.DISAGREES
+    of_largest = FiniteSize(0.1, 0.0, of="largest")
+    assert compare(prediction(wrong), data, allowance=of_largest, telling=0.0).verdict is Agreement.AGREES
+
+
+def test_the_sentence_says_what_share_of_the_bound_was_allowed() -> None:
+    data = measurement(TRUTH, noise=0.01)
+    allowed = compare(prediction(TRUTH), data, allowance=0.1)
+    assert allowed.verdict is Agreement.AGREES
+    assert 0.3 < allowed.allowance_share < 1
+    assert f"The allowance for finite d is {allowed.allowance_share:.0%} of the bound there." in allowed.reason
+    strict = compare(prediction(TRUTH), data, allowance=0.0)
+    assert strict.allowance_share < 1e-6
+    assert "allowance" not in strict.reason
 
 
 def test_z_scores_against_plain_arithmetic() -> None:
@@ -122,7 +144,7 @@ def test_z_scores_against_plain_arithmetic() -> None:
     difference = values.mean(axis=0) - TRUTH
     error = np.sqrt(values.var(axis=0, ddof=1) / 7 + 0.03**2)
     np.testing.assert_allclose(found.error, error)
-    excess = np.sign(difference) * np.maximum(np.abs(difference) - 0.01 * 0.9, 0)
+    excess = np.sign(difference) * np.maximum(np.abs(difference) - 0.01 * np.abs(TRUTH), 0)
     np.testing.assert_allclose(found.z, excess / error, atol=1e-9)
 
 

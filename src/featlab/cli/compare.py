@@ -16,12 +16,12 @@ from featlab.outcome import Outcome
 # Exit codes: scripts may rely on them.
 CODES = {"agrees": 0, "disagrees": 1, "cannot tell": 3}
 
-COMPARE_EPILOG = """Exit code: 0 agrees, 1 disagrees, 3 cannot tell (too noisy), 2 misuse, 130 interrupted.
+COMPARE_EPILOG = """Exit code: 0 agrees, 1 disagrees, 3 cannot tell (noise, or no evidence), 2 misuse, 130 interrupted.
 
 Examples:
 
 featlab compare "He3(h1)" --learner reused-batch --dim 2e4 --samples 6e4 --steps 2 --step-size 0.3 --start orthogonal \
---seeds 60
+--seeds 60 --sizes 1
 
 featlab compare "tanh(h1)" --learner online-sgd --dim 1000 --times 0,1,2,4 --step-size 0.5/d --start orthogonal \
 --figure both.png
@@ -32,9 +32,13 @@ featlab compare "tanh(h1)" --learner online-sgd --dim 1000 --times 0,1,2,4 --ste
 @takes_experiment
 def compare(
     experiment: Experiment,
+    sizes: Annotated[
+        int,
+        typer.Option(metavar="N", help="At how many sizes it is run, to find its limit: 3, as d, 4d and 16d; 2; or 1."),
+    ] = 3,
     allowance: Annotated[
         float | None,
-        typer.Option(metavar="F", help="What finite d may change, over the largest value; default 1/sqrt(d)."),
+        typer.Option(metavar="F", help="One size, and what finite d may change of each value; 1/sqrt(d) for one size."),
     ] = None,
     signless: Annotated[
         bool, typer.Option("--signless", help="Compare absolute values: the target's symmetry makes signs arbitrary.")
@@ -43,12 +47,13 @@ def compare(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Predict and simulate the same run, lay one over the other, and say whether they agree (by the exit code, too)."""
+    """Predict a run, simulate it at several sizes, and say whether its limit is the predicted one (exit code, too)."""
     check_figure(figure)
     from featlab.comparison import predict_and_simulate
 
     both = predict_and_simulate(
         experiment,
+        sizes=sizes,
         allowance=allowance,
         signless=signless,
         progress=sys.stderr.isatty() and not quiet,
@@ -65,7 +70,7 @@ def compare(
         quiet=quiet,
         text=lambda: comparison_text(both, experiment.learner, experiment.student),
     )
-    if Outcome.INTERRUPTED in both.simulation["outcome"].values:
+    if any(Outcome.INTERRUPTED in run["outcome"].values for run in (both.simulation, *(run for _, run in both.others))):
         typer.echo("featlab: interrupted; what was done until then is compared", err=True)
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(CODES[both.comparison.verdict])

@@ -2,11 +2,12 @@ from .agreement import Agreement as Agreement
 from .agreement import Comparison as Comparison
 from .agreement import assert_agrees as assert_agrees
 from .agreement import compare as compare
+from .allowance import FiniteSize as FiniteSize
 from .compared_run import ComparedRun as ComparedRun
 from .compared_run import predict_and_simulate as predict_and_simulate
 from .demonstration import Demonstration as Demonstration
 from .demonstration import demonstrate as demonstrate
 from .quantity import ComparedQuantity as ComparedQuantity
-from .quantity import FiniteSize as FiniteSize
+from .quantity import Point as Point
 from .trend import Trend as Trend
 from .trend import finite_size_trend as finite_size_trend

@@ -1,10 +1,11 @@
 """The verdict: does a measurement bear out a prediction, contradict it, or is it too noisy to tell.
 
-At each point the difference may be as large as the stated allowance for finite d; what is left is compared with the
-standard error by Student's law. All m points are tested at the level 1% / m (Bonferroni), so that a right prediction is
-rejected in at most one comparison of a hundred however the points depend on each other. "Agrees" is said only of data
-that, for each quantity, would have rejected the same prediction made 20% larger, and made 20% smaller: absence of
-evidence is no agreement.
+What is compared with a prediction is the limit of measurements at several sizes (`approach`), with statistical errors
+only. Where there is one size, the difference at each point may be as large as a stated allowance for finite d, and the
+sentence says what share of the bound that was. What is left is compared with the standard error by Student's law. All m
+points are tested at the level 1% / m (Bonferroni), so that a right prediction is rejected in at most one comparison of
+a hundred however the points depend on each other. A point agrees only if it would have rejected the same prediction
+made 20% larger, and made 20% smaller: absence of evidence is no agreement. Nor is what both were told: a start.
 """
 
 from __future__ import annotations
@@ -16,12 +17,16 @@ from enum import StrEnum
 import numpy as np
 import xarray as xr
 
-from featlab.comparison.quantity import ComparedQuantity, FiniteSize, allowed_fraction, compared_quantity
+from featlab.comparison.allowance import FiniteSize, allowed_fraction, finite_size
+from featlab.comparison.quantity import ComparedQuantity, Point, compared_quantity, sizes_of
+from featlab.comparison.rung import rung_of
+from featlab.comparison.tested import WRONG_BY, Tested
+from featlab.comparison.words import Found, agreement_words, disagreement_words, nothing_words, silence_words
 from featlab.errors import InvalidParameter
 
 LEVEL = 0.01
-# A comparison that could not tell a prediction from one that is wrong by this much says so.
-WRONG_BY = 0.2
+# The share of a quantity's points that must tell, each by itself, for the quantity to agree.
+TELLING = 0.5
 _DEFAULT_NAMES = ("overlap", "norm", "risk")
 _OTHER_NAMES = ("subspace", "first_overlap", "growth")  # of learners that have none of these
 
@@ -41,12 +46,15 @@ class Comparison:
     Attributes:
         verdict: agrees, disagrees, or cannot tell.
         reason: why, in words with numbers.
-        allowance: what a finite dimension was allowed, in words.
-        quantities: by name, the two on their shared axes with z-scores.
+        allowance: what a finite dimension was allowed, in words; "none" where the limit was extrapolated.
+        quantities: by name, the two on their shared axes with z-scores, and what is said of each point.
         points: how many numbers were compared.
         largest_z, allowed_z: the most extreme |z|, and what it may be, at the point where they are closest.
         resolution: the smallest relative error of a quantity's whole prediction that these data would have rejected,
             whichever quantity it is.
+        verdicts: by name, what is said of each quantity.
+        sizes: the dimensions measured, or the samples where only they differ; the first is the one asked for.
+        allowance_share: the share of the bound that was allowed and not measured, where they are closest.
     """
 
     verdict: Agreement
@@ -57,49 +65,76 @@ class Comparison:
     largest_z: float
     allowed_z: float
     resolution: float
+    verdicts: dict[str, Agreement]
+    sizes: tuple[int, ...] = ()
+    allowance_share: float = 0.0
 
     def __str__(self) -> str:
         return f"{self.verdict}: {self.reason} Allowance: {self.allowance}."
 
 
 def compare(
-    prediction: xr.Dataset,
-    measurement: xr.Dataset,
+    prediction: xr.Dataset | Sequence[xr.Dataset],
+    measurement: xr.Dataset | Sequence[xr.Dataset],
     *,
     names: Sequence[str] | None = None,
     allowance: FiniteSize | float | None = None,
     signless: bool = False,
     level: float = LEVEL,
+    telling: float = TELLING,
 ) -> Comparison:
     """Lay a prediction over a measurement and say whether they agree.
 
     Args:
-        prediction: as `featlab.predict` returns it; seeds are paired if it has them.
-        measurement: as `featlab.simulate` returns it, with at least two seeds; or any dataset with errors.
+        prediction: as `featlab.predict` returns it; seeds are paired if it has them. For measurements at several sizes,
+            one for each, or one for all.
+        measurement: as `featlab.simulate` returns it, with at least two seeds; or any dataset with errors. Several of
+            them, at different dimensions with all else in proportion (or at different numbers of samples), are
+            extrapolated to the limit, and that is compared; the first is shown.
         names: the quantities to compare; overlap, norm and risk where both have them unless given.
-        allowance: what a finite dimension may change: `FiniteSize(c, e)` is c d^(-e) of the largest predicted value, a
-            number is that fraction of it; 1/sqrt(d) unless given.
+        allowance: what a finite dimension may change where there is one: `FiniteSize(c, e)` is c d^(-e) of the value
+            predicted at each point, a number is that fraction of it; 1/sqrt(d) unless given. Several sizes need none.
         signless: compare absolute values, where the target's symmetry makes signs arbitrary.
         level: the chance that a right prediction is rejected is at most this.
+        telling: the share of a quantity's points that must tell 20%, each by itself, for an agreement; 0, they may do
+            so together.
     """
     if not 0 < level < 1:
         raise InvalidParameter("level", level, "a probability above 0 and below 1")
-    fraction, stated = allowed_fraction(FiniteSize() if allowance is None else allowance, measurement)
-    quantities = {
-        name: compared_quantity(prediction, measurement, name, fraction, signless)
-        for name in _names(prediction, measurement, names)
+    predictions, measurements = _paired(prediction, measurement)
+    several = len(measurements) > 1
+    if several and allowance is not None:
+        raise InvalidParameter("allowance", allowance, "None with several sizes, whose limit is measured")
+    law = finite_size(0.0 if several else allowance)
+    fraction, stated = allowed_fraction(law, measurements[0])
+    rungs = {
+        name: [rung_of(one, other, name, signless) for one, other in zip(predictions, measurements, strict=True)]
+        for name in _names(predictions[0], measurements[0], names)
     }
-    points = sum(int(np.sum(quantity.compared)) for quantity in quantities.values())
-    tested = [_Tested(quantity, level / max(points, 1)) for quantity in quantities.values()]
-    worst = max(tested, key=lambda one: one.margin)
-    resolution = _resolution(tested)
-    verdict, reason = _judge(prediction, quantities, worst, points, resolution)
-    return Comparison(verdict, reason, stated, quantities, points, worst.largest_z, worst.allowed_z, resolution)
+    points = sum(int(np.sum(np.isfinite(parts[0].error.values))) for parts in rungs.values())
+    tested = [
+        Tested(
+            compared_quantity(
+                name,
+                parts,
+                predictions,
+                measurements,
+                fraction=fraction,
+                of_largest=law.of == "largest",
+                signless=signless,
+                # Half of the level is spent on the laws of approach, where there are any.
+                chance=level / (2 if several else 1) / max(points, 1),
+            )
+        )
+        for name, parts in rungs.items()
+    ]
+    points = sum(int(np.sum(one.quantity.compared)) for one in tested)
+    return _judged(predictions[0], measurements, tested, points, stated, telling)
 
 
 def assert_agrees(
-    prediction: xr.Dataset,
-    measurement: xr.Dataset,
+    prediction: xr.Dataset | Sequence[xr.Dataset],
+    measurement: xr.Dataset | Sequence[xr.Dataset],
     *,
     names: Sequence[str] | None = None,
     allowance: FiniteSize | float | None = None,
@@ -113,41 +148,16 @@ def assert_agrees(
     return comparison
 
 
-class _Tested:
-    """One quantity under test: at each point how far the difference may go, and how far it went."""
-
-    def __init__(self, quantity: ComparedQuantity, chance: float) -> None:
-        self.quantity = quantity
-        limits = quantity.limits(chance)
-        with np.errstate(invalid="ignore"):  # an error of zero with no freedom at all
-            noise = np.where(quantity.error.values > 0, limits * quantity.error.values, 0.0)
-        self.bounds = quantity.allowance + noise
-        ratios = np.where(quantity.compared, np.abs(quantity.z.values) / limits, -1.0)
-        self.place = tuple(int(i) for i in np.unravel_index(int(np.argmax(ratios)), ratios.shape))
-        self.margin = float(ratios[self.place])
-        self.largest_z = float(abs(quantity.z.values[self.place]))
-        self.allowed_z = float(limits[self.place])
-        self.scatters = bool(np.any(quantity.measured))  # whether seeds differ anywhere
-
-    def rejecting_factors(self) -> tuple[float, float]:
-        """The smallest relative errors, upwards and downwards, of the prediction that some point would have rejected.
-
-        (1 + f) p is rejected where f |p| - u > bound, (1 - f) p where f |p| + u > bound, u the difference along p.
-        """
-        reach = self.quantity.reach()
-        sign = np.where(self.quantity.theory.values < 0, -1.0, 1.0)
-        usable = (self.quantity.measured if self.scatters else self.quantity.compared) & (reach > 0)
-        along = (self.quantity.difference.values * sign)[usable]
-        bound, scale = self.bounds[usable], reach[usable]
-        if not scale.size:
-            return np.inf, np.inf
-        return float(np.min((bound + along) / scale)), float(np.min((bound - along) / scale))
-
-
-def _resolution(tested: Sequence[_Tested]) -> float:
-    """Of the quantity that is told apart the worst: a norm kept at one must not vouch for an overlap lost in noise."""
-    telling = [one for one in tested if one.scatters] or tested
-    return max(0.0, *(factor for one in telling for factor in one.rejecting_factors()))
+def _paired(
+    prediction: xr.Dataset | Sequence[xr.Dataset], measurement: xr.Dataset | Sequence[xr.Dataset]
+) -> tuple[list[xr.Dataset], list[xr.Dataset]]:
+    """One prediction for each measurement."""
+    measurements = [measurement] if isinstance(measurement, xr.Dataset) else list(measurement)
+    if isinstance(prediction, xr.Dataset):
+        return [prediction] * len(measurements), measurements
+    if len(prediction) != len(measurements) or not measurements:
+        raise InvalidParameter("prediction", f"{len(prediction)} of them", f"one, or {len(measurements)}: one for each")
+    return list(prediction), measurements
 
 
 def _names(prediction: xr.Dataset, measurement: xr.Dataset, names: Sequence[str] | None) -> list[str]:
@@ -163,39 +173,57 @@ def _names(prediction: xr.Dataset, measurement: xr.Dataset, names: Sequence[str]
     return shared
 
 
-def _judge(
-    prediction: xr.Dataset, quantities: dict[str, ComparedQuantity], worst: _Tested, points: int, resolution: float
-) -> tuple[Agreement, str]:
-    left_out = sum(quantity.left_out for quantity in quantities.values())
-    gaps = f" {left_out} points without a value are left out." if left_out else ""
-    if points == 0:
-        failed = prediction.attrs.get("outcome", "ok")
-        why = (
-            f"the prediction is {failed}; {prediction.attrs['remedy']}" if failed != "ok" else "take at least two seeds"
-        )
-        return Agreement.CANNOT_TELL, f"there is no point at which both have a value and an error: {why}.{gaps}"
-    if worst.margin > 1:
-        return Agreement.DISAGREES, f"{_point(worst)}, where at most {worst.allowed_z:.1f} are allowed.{gaps}"
-    count = "1 point" if points == 1 else f"{points} points"
-    within = f"largest |z| {worst.largest_z:.1f} where {worst.allowed_z:.1f} is allowed, at {count}"
-    if resolution > WRONG_BY:
-        error = f"{resolution:.0%}" if np.isfinite(resolution) else "any factor"
-        return Agreement.CANNOT_TELL, (
-            f"nothing contradicts the prediction ({within}), but one that is wrong by {WRONG_BY:.0%} would not have "
-            f"been rejected either (it takes {error}): more seeds, or a larger dimension.{gaps}"
-        )
-    return Agreement.AGREES, f"{within}; a prediction wrong by {resolution:.1%} would have been rejected.{gaps}"
+def _judged(
+    prediction: xr.Dataset,
+    measurements: Sequence[xr.Dataset],
+    tested: Sequence[Tested],
+    points: int,
+    stated: str,
+    telling: float,
+) -> Comparison:
+    """The verdict on all quantities, from that on each."""
+    verdicts = {one.quantity.name: _verdict(one, telling) for one in tested}
+    worst = max(tested, key=lambda one: one.margin)
+    # A norm kept at one must not vouch for an overlap lost in noise.
+    judged = [one for one in tested if one.scatters] or list(tested)
+    found = Found(prediction, measurements, tested, judged, worst, points)
+    verdict = _together(verdicts, judged, points)
+    words = {
+        Agreement.DISAGREES: disagreement_words,
+        Agreement.AGREES: agreement_words,
+        Agreement.CANNOT_TELL: silence_words if found.evidence else nothing_words,
+    }
+    several = len(measurements) > 1
+    return Comparison(
+        verdict=verdict,
+        reason=words[verdict](found),
+        allowance=stated,
+        quantities={one.quantity.name: one.quantity for one in tested},
+        points=points,
+        largest_z=worst.largest_z,
+        allowed_z=worst.allowed_z,
+        resolution=found.resolution,
+        verdicts=verdicts,
+        sizes=tuple(int(size) for size in sizes_of(measurements)) if several else _dim_of(measurements[0]),
+        allowance_share=worst.allowance_share,
+    )
 
 
-def _point(worst: _Tested) -> str:
-    """The worst point in words."""
-    quantity, place = worst.quantity, worst.place
-    where = ", ".join(
-        f"{axis} {quantity.theory[axis].values[index]:.4g}" if axis in quantity.theory.coords else f"{axis} {index + 1}"
-        for axis, index in zip(quantity.difference.dims, place, strict=True)
-    )
-    theory, simulation, error = (part.values[place] for part in (quantity.theory, quantity.simulation, quantity.error))
-    return (
-        f"{quantity.name} at {where}: predicted {theory:.4g}, measured {simulation:.4g} +- {error:.2g}, "
-        f"{worst.largest_z:.1f} standard errors beyond the allowance of {quantity.allowance:.2g}"
-    )
+def _verdict(one: Tested, telling: float) -> Agreement:
+    """On one quantity."""
+    if one.count(Point.DISAGREES, Point.DIVERGED):
+        return Agreement.DISAGREES
+    if one.resolution <= WRONG_BY and (telling == 0 or (one.told > 0 and one.told >= telling * one.counted)):
+        return Agreement.AGREES
+    return Agreement.CANNOT_TELL
+
+
+def _together(verdicts: dict[str, Agreement], judged: Sequence[Tested], points: int) -> Agreement:
+    if Agreement.DISAGREES in verdicts.values():
+        return Agreement.DISAGREES
+    agrees = all(verdicts[one.quantity.name] is Agreement.AGREES for one in judged)
+    return Agreement.AGREES if agrees and points else Agreement.CANNOT_TELL
+
+
+def _dim_of(measurement: xr.Dataset) -> tuple[int, ...]:
+    return (int(measurement.attrs["dim"]),) if "dim" in measurement.attrs else ()

@@ -1,16 +1,22 @@
-"""Theory and simulation of one question, each computed without the other, and compared."""
+"""Theory and simulation of one question, each computed without the other, at several sizes, and compared."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from featlab.comparison.agreement import Comparison, compare
-from featlab.comparison.quantity import FiniteSize
+from featlab.comparison.allowance import FiniteSize
+from featlab.comparison.sizes import MOST_SIZES, ladder
+from featlab.comparison.stuck import stuck_runs, without
 from featlab.experiments.experiment import Experiment, as_experiment
+from featlab.learners.amp import BayesAmp
 from featlab.learners.protocol import Learner, Student
+from featlab.outcome import Outcome
 from featlab.simulation.observe import DEFAULT
 from featlab.simulation.simulator import simulate
 from featlab.targets import Target
@@ -19,11 +25,20 @@ from featlab.theory.prediction import predict
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """A prediction, the simulation of the same, and how they compare."""
+    """A prediction, the simulation of the same, and how they compare.
+
+    Attributes:
+        prediction, simulation: at the size asked for.
+        comparison: of the limit, where there are other sizes.
+        others: (prediction, simulation) at each other size.
+        measured: what was measured, in words: the sizes, and what was kept in proportion.
+    """
 
     prediction: xr.Dataset
     simulation: xr.Dataset
     comparison: Comparison
+    others: tuple[tuple[xr.Dataset, xr.Dataset], ...] = ()
+    measured: str = ""
 
 
 def predict_and_simulate(
@@ -38,29 +53,117 @@ def predict_and_simulate(
     key: int = 0,
     design: str = "auto",
     names: Sequence[str] | None = None,
+    sizes: int = MOST_SIZES,
     allowance: FiniteSize | float | None = None,
     signless: bool = False,
     progress: bool | None = None,
 ) -> ComparedRun:
-    """Predict, simulate and compare.
+    """Predict, simulate at several sizes, and compare the limit.
 
     A student whose start leaves something to chance is predicted from the start of each simulated seed, and the seeds
     are paired; otherwise there is one prediction for all.
 
-    Args: as for `featlab.predict`, `featlab.simulate` and `featlab.compare`.
+    Args: as for `featlab.predict`, `featlab.simulate` and `featlab.compare`, and
+        sizes: at how many sizes it is simulated at most: 3, d, 4d and 16d, or smaller ones where those are too much
+            work (`featlab.comparison.sizes`); 1, only at the one asked for, with an allowance for finite d.
+        allowance: asks for one size, and says what it is allowed.
     """
     given = {"dim": dim, "samples": samples, "times": times, "student": student}
     experiment = as_experiment(target, learner, {**given, "seeds": seeds, "key": key, "design": design})
-    needed = experiment.needs_start
+    if experiment.needs_start and experiment.times is not None:
+        experiment = replace(experiment, times=tuple(sorted({0.0, *map(float, experiment.times)})))
+    first = _both(experiment, None, progress)
+    how: dict[str, Any] = {"allowance": allowance, "signless": signless, "progress": progress}
+    return in_the_limit(experiment, first, names, sizes=sizes if allowance is None else 1, **how)
+
+
+def in_the_limit(
+    experiment: Experiment,
+    first: tuple[xr.Dataset, xr.Dataset],
+    names: Sequence[str] | None,
+    *,
+    sizes: int = MOST_SIZES,
+    allowance: FiniteSize | float | None = None,
+    signless: bool = False,
+    progress: bool | None = None,
+) -> ComparedRun:
+    """Compare the limit of an experiment of which prediction and simulation are known: it is run at the other sizes."""
+    rungs = ladder(experiment, first[0].attrs["limit"], sizes)
+    pairs = [first]
+    if Outcome.INTERRUPTED not in first[1]["outcome"].values and first[0].attrs["outcome"] != Outcome.DIVERGED:
+        for rung in rungs[1:]:
+            pairs.append(_both(rung, first[0] if _same_question(experiment, rung, first[0]) else None, progress))
+    rungs = rungs[: len(pairs)]
+    compared, notes = _populations(experiment, pairs)
+    predictions, runs = ([pair[place] for pair in compared] for place in (0, 1))
+    found = compare(predictions, runs, names=names, allowance=allowance, signless=signless)
+    found = replace(found, reason=" ".join([found.reason, *notes]))
+    return ComparedRun(*first, found, tuple(pairs[1:]), _measured(rungs))
+
+
+def _both(experiment: Experiment, known: xr.Dataset | None, progress: bool | None) -> tuple[xr.Dataset, xr.Dataset]:
+    """Prediction and simulation; what cannot be predicted is refused before anything is simulated, where it can be."""
+    needed, asked = experiment.needs_start, experiment.observe
     if needed:
-        if experiment.times is not None:
-            experiment = replace(experiment, times=tuple(sorted({0.0, *map(float, experiment.times)})))
-        observe = (*DEFAULT, *(name for name in needed if name not in DEFAULT))
+        observe = tuple(dict.fromkeys((*(asked or DEFAULT), *needed)))
         run = simulate(replace(experiment, observe=observe), progress=progress)
-        prediction = predict(experiment, start=run)
-    else:  # what cannot be predicted is refused before anything is simulated
-        prediction = predict(experiment)
-        # A kernel, or layers trained one after the other, has other quantities than the usual.
-        usual = DEFAULT if experiment.student is not None and any(name in prediction for name in DEFAULT) else None
-        run = simulate(replace(experiment, observe=usual), progress=progress)
-    return ComparedRun(prediction, run, compare(prediction, run, names=names, allowance=allowance, signless=signless))
+        return predict(experiment, start=run), run
+    prediction = predict(experiment) if known is None else known
+    # A kernel, or layers trained one after the other, has other quantities than the usual.
+    usual = DEFAULT if experiment.student is not None and any(name in prediction for name in DEFAULT) else None
+    return prediction, simulate(replace(experiment, observe=asked or usual), progress=progress)
+
+
+def _same_question(asked: Experiment, rung: Experiment, prediction: xr.Dataset) -> bool:
+    """Whether theory has answered it already: all ratios on which a limit depends are the same."""
+    if prediction.attrs["limit"] != "dimension":
+        return False
+    ratio, other = (None if one.samples is None else one.samples / one.dim for one in (asked, rung))
+    looks, others = (np.array(one.plan.steps) / one.plan.unit for one in (asked, rung))
+    return ratio == other and np.array_equal(looks, others)
+
+
+def _populations(
+    experiment: Experiment, pairs: Sequence[tuple[xr.Dataset, xr.Dataset]]
+) -> tuple[list[tuple[xr.Dataset, xr.Dataset]], list[str]]:
+    """What is compared: of message passing that most runs do, the others being counted; and words on that."""
+    if not isinstance(experiment.learner, BayesAmp):
+        return list(pairs), []
+    compared, notes = [], []
+    for prediction, run in pairs:
+        stuck = stuck_runs(prediction, run)
+        few = stuck if 2 * np.sum(stuck) <= stuck.size else ~stuck
+        compared.append(without(prediction, run, few))
+        if np.any(stuck):
+            notes.append(f"{int(np.sum(stuck))} of {stuck.size} at d = {run.attrs['dim']:,}")
+    if not notes:
+        return compared, []
+    return compared, [f"Runs that got stuck, which are counted and not averaged with the others: {', '.join(notes)}."]
+
+
+def _measured(rungs: Sequence[Experiment]) -> str:
+    """The sizes in words, with what was kept."""
+    first = rungs[0]
+    if len(rungs) == 1:
+        return f"d = {first.dim:,} only"
+    in_samples = rungs[1].dim == first.dim
+    grown = sorted(one.samples if in_samples else one.dim for one in rungs)  # type: ignore[type-var]
+    listed = f"{', '.join(f'{size:,}' for size in grown[:-1])} and {grown[-1]:,}"
+    if in_samples:
+        return f"n = {listed} at d = {first.dim:,}"
+    return f"d = {listed}{_kept(first, rungs[1])}"
+
+
+def _kept(first: Experiment, other: Experiment) -> str:
+    """What else grew, in words."""
+    learner: Any = first.learner
+    kept = []
+    if first.samples is not None and other.samples is not None:
+        power = round(np.log(other.samples / first.samples) / np.log(other.dim / first.dim))
+        ratio = first.samples / first.dim**power
+        kept.append(f"n = {ratio:.4g} d" + (f"^{power}" if power != 1 else ""))
+    if learner.clock == "one-pass":
+        kept.append("steps / d and gamma d kept")
+    if other.student is not None and first.student is not None and other.student.width != first.student.width:
+        kept.append(f"p = {first.student.width / first.dim:.4g} d")
+    return f" ({', '.join(kept)})" if kept else ""

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from featlab.analysis import Analysis, Verdict
-from featlab.comparison.agreement import compare
-from featlab.comparison.compared_run import ComparedRun
+from featlab.comparison.agreement import Agreement, compare
+from featlab.comparison.compared_run import ComparedRun, in_the_limit
+from featlab.experiments.experiment import Experiment
 from featlab.gaussian.activations import activation
 from featlab.gaussian.quadrature import gauss_pieces
 from featlab.learners.amp import BayesAmp
@@ -47,7 +48,7 @@ _SGD_ACTIVATION = "tanh"
 _AMP = {
     1: (0.1, 2000, 16, (0, 1, 2, 4, 7, 12)),
     2: (0.1, 1000, 16, (0, 1, 2, 3, 4, 6)),
-    3: (0.3, 1000, 8, (0, 1, 2, 4, 7, 10)),
+    3: (0.3, 1000, 12, (0, 1, 2, 4, 7, 10)),
 }
 _AMP_RATIO = 3.0
 # More samples than this take more than ten seconds on two cores.
@@ -114,7 +115,12 @@ def _carried_out(analysis: Analysis, recipe: Recipe) -> ComparedRun:
     prediction = predict(analysis.target, recipe.learner, **recipe.sizes, observe=observed)
     how: dict[str, Any] = {"seeds": recipe.seeds, "observe": observed, "progress": False}
     run = simulate(analysis.target, recipe.learner, **recipe.sizes, **how)
-    return ComparedRun(prediction, run, compare(prediction, run, names=observed))
+    found = compare(prediction, run, names=observed)
+    if found.verdict is not Agreement.DISAGREES:
+        return ComparedRun(prediction, run, found)
+    # One size cannot tell a wrong prediction from a finite dimension; several can.
+    experiment = Experiment.of(analysis.target, recipe.learner, **recipe.sizes, seeds=recipe.seeds, observe=observed)
+    return in_the_limit(experiment, (prediction, run), observed, progress=False)
 
 
 def _learnable(analysis: Analysis) -> bool:

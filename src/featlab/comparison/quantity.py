@@ -1,14 +1,21 @@
-"""One quantity of a prediction beside that of a measurement: values, errors and allowance, point by point."""
+"""One quantity of a prediction beside that of a measurement, at one size or at several: values and errors by points."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
 
 import numpy as np
 import scipy.stats
 import xarray as xr
 
+from featlab.comparison.approach import Differences, Estimates, at_one_size, in_the_limit
+from featlab.comparison.rung import Rung
 from featlab.errors import InvalidParameter
+from featlab.gaussian.hermite import Floats
+from featlab.outcome import Outcome
 
 # Rounding of a simulation relative to the size of a quantity: sums over up to 10^6 steps in float32, or in float64.
 _ROUNDING = {"float32": 1e-5, "float64": 1e-12}
@@ -17,28 +24,22 @@ _NATURAL_SIZE = {"cosine": 1.0, "overlap": 1.0, "subspace": 1.0}
 _VANISHING = 1e-9
 # Scatter below this share of the size is rounding.
 _SCATTERLESS = 1e-6
+# Below this share of its largest change a curve has hardly left its start; what moves by less than this has arrived.
+_HARDLY, _STANDING = 0.1, 1e-3
+# Sorted, or absolute values: a kink where they are predicted to vanish.
+_KINKED = ("subspace",)
 
 
-@dataclass(frozen=True)
-class FiniteSize:
-    """How far a finite dimension may be from its limit: c d^(-e) times the size of the quantity.
+class Point(StrEnum):
+    """What is said of one point."""
 
-    The size is the largest predicted value, or 1 for overlaps that are predicted to vanish. Fluctuations are no part of
-    it, the seeds show them; it is for the mean, whose distance from the limit vanishes as 1/d for smooth functions of
-    averages and as 1/sqrt(d) for those with a kink at zero, such as |overlap|.
-    """
-
-    scale: float = 1.0
-    power: float = 0.5
-
-    def at(self, dim: int) -> float:
-        """As a fraction of the size, at dimension `dim`."""
-        return self.scale * float(dim) ** -self.power
-
-    def text(self, dim: int) -> str:
-        """How it reads: "1/sqrt(d) = 0.022 of the largest predicted value"."""
-        below = {0.5: "sqrt(d)", 1.0: "d"}.get(self.power, f"d^{self.power:g}")
-        return f"{self.scale:g}/{below} = {self.at(dim):.2g} of the largest predicted value"
+    AGREES = "agrees"
+    DISAGREES = "disagrees"
+    CANNOT_TELL = "cannot tell"
+    GIVEN = "given"  # both were told so, and nothing that is seen has happened since: no evidence
+    NOT_DESCRIBED = "not described"  # on a path that theory does not describe
+    NO_VALUE = "no value"
+    DIVERGED = "diverged"  # most runs, where theory is finite
 
 
 @dataclass(frozen=True)
@@ -47,15 +48,24 @@ class ComparedQuantity:
 
     Attributes:
         name: of the quantity.
-        theory: predicted; the mean over seeds if each seed has its own prediction.
+        theory: predicted; the mean over seeds if each seed has its own prediction. At the first size, as all below.
         simulation: measured, mean over seeds.
         difference: simulation - theory; seed by seed where each has its own prediction.
         error: standard error of the difference: scatter over seeds and error of the prediction.
-        freedom: degrees of freedom of that error (Welch and Satterthwaite).
-        allowance: what a finite dimension and rounding are allowed.
-        size: of the quantity, by which the allowance is measured.
-        left_out: at how many points something has no value.
+        estimates: what the difference may be in the limit; without several sizes, the difference itself.
+        freedom: of that error.
+        scale: what a relative error of one would change at each point; where the curve vanishes, the quantity's size.
+        vanishing: where the curve is predicted to vanish while others do not.
+        allowance: what a finite dimension and rounding are allowed at each point.
+        size: of the whole quantity.
+        given: where both sides were told the same, so that nothing is found out.
+        described: where theory says something at all.
+        waiting: where theory has hardly left the start, which both were told.
+        diverged: where most runs at the largest size have diverged though theory is finite.
+        chance: of rejecting a right prediction at one point.
+        sizes: how many sizes there are.
         signless: whether these are absolute values.
+        points: what is said of each, once it is judged.
     """
 
     name: str
@@ -63,160 +73,231 @@ class ComparedQuantity:
     simulation: xr.DataArray
     difference: xr.DataArray
     error: xr.DataArray
-    freedom: xr.DataArray
-    allowance: float
+    freedom: Floats
+    estimates: Estimates
+    scale: Floats
+    vanishing: np.ndarray
+    allowance: Floats
     size: float
-    left_out: int
+    given: np.ndarray
+    described: np.ndarray
+    waiting: np.ndarray
+    diverged: np.ndarray
+    chance: float
+    sizes: int = 1
     signless: bool = False
+    points: xr.DataArray | None = None
 
-    @property
+    @cached_property
     def compared(self) -> np.ndarray:
-        """The points at which both have a value and the error is known."""
-        return np.isfinite(self.difference.values) & np.isfinite(self.error.values)
+        """The points at which both have a value and the error is known, and of which theory says something."""
+        known = np.isfinite(self.estimates.value[0]) & np.isfinite(self.estimates.error[0])
+        return np.asarray(known & self.described & ~self.diverged)
 
     @property
-    def z(self) -> xr.DataArray:
-        """What is left of the difference beyond the allowance, in standard errors; with its sign."""
-        difference, error = self.difference.values, self.error.values
-        excess = np.maximum(np.abs(difference) - self.allowance, 0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            sizes = np.where(excess > 0, excess / error, 0.0)
-        values = np.where(self.compared, np.sign(difference) * sizes, np.nan)
-        return self.difference.copy(data=values)
-
-    def limits(self, chance: float) -> np.ndarray:
-        """The |z| that a right prediction exceeds with this probability at one point (Student's law, two-sided)."""
-        return scipy.stats.t.isf(chance / 2, self.freedom.values)
+    def left_out(self) -> int:
+        """At how many points something has no value."""
+        return int(np.sum(~np.isfinite(self.estimates.value[0]) & self.described & ~self.diverged))
 
     @property
     def measured(self) -> np.ndarray:
         """The points at which seeds differ. Where they do not, as at a given start, there is nothing to find out."""
-        return self.compared & (self.error.values > _SCATTERLESS * self.size)
+        return self.compared & ~self.given & (self.estimates.error[0] > _SCATTERLESS * self.size)
 
-    def reach(self) -> np.ndarray:
-        """What a relative error of one would change at each point; of a curve that vanishes, the size."""
-        predicted = np.abs(self.theory.values)
-        vanishes = np.nanmax(predicted, initial=0.0) <= _VANISHING * self.size
-        return np.full_like(predicted, self.size) if vanishes else predicted
+    @cached_property
+    def z(self) -> xr.DataArray:
+        """What is left of the difference beyond the allowance, in standard errors, with its sign: of the possible
+        limits the one nearest to the prediction, and zero where they are on both sides of it."""
+        values = np.where(self._one_sided, self._of_nearest(self._each_z), 0.0)
+        return self.difference.copy(data=np.where(self.compared, values, np.nan))
 
+    @property
+    def allowed_z(self) -> Floats:
+        """The |z| that a right prediction exceeds with the chance of this test at one point (Student's law)."""
+        return self._of_nearest(self.limits)
 
-def allowed_fraction(allowance: FiniteSize | float, measurement: xr.Dataset) -> tuple[float, str]:
-    """The fraction of a quantity's size that a finite dimension may change, and how it reads."""
-    if isinstance(allowance, FiniteSize):
-        if "dim" not in measurement.attrs:
-            raise InvalidParameter("measurement", "no attribute 'dim'", "one, or an allowance as a plain number")
-        dim = int(measurement.attrs["dim"])
-        return allowance.at(dim), allowance.text(dim)
-    if not (np.isfinite(allowance) and allowance >= 0):
-        raise InvalidParameter("allowance", allowance, "a fraction of at least 0, or FiniteSize(scale, power)")
-    return float(allowance), f"{allowance:g} of the largest predicted value" if allowance else "none"
+    @cached_property
+    def limits(self) -> Floats:
+        """The same for every possible limit."""
+        return np.asarray(scipy.stats.t.isf(self.chance / 2, self.estimates.freedom))
+
+    @cached_property
+    def noise(self) -> Floats:
+        """How far chance may carry each possible limit."""
+        with np.errstate(invalid="ignore"):  # an error of zero with no freedom at all
+            return np.where(self.estimates.error > 0, self.limits * self.estimates.error, 0.0 * self.estimates.value)
+
+    @cached_property
+    def _each_z(self) -> Floats:
+        value = self.estimates.value
+        excess = np.maximum(np.abs(value) - self.allowance, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.sign(value) * np.where(excess > 0, excess / self.estimates.error, 0.0)
+
+    def _of_nearest(self, values: Floats) -> Floats:
+        """Of the possible limits, that which is the least beyond chance."""
+        with np.errstate(invalid="ignore"):
+            ratios = np.abs(self._each_z) / self.limits
+        nearest = np.argmin(np.where(np.isnan(ratios), np.inf, ratios), axis=0)
+        return np.take_along_axis(values, nearest[None], axis=0)[0]
+
+    @property
+    def _one_sided(self) -> np.ndarray:
+        value = self.estimates.value
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.all(~(value <= 0), axis=0) | np.all(~(value >= 0), axis=0))
+
+    @property
+    def limit(self) -> xr.DataArray:
+        """What the measurement tends to; at one size, what was measured."""
+        return self.theory + self.difference.copy(data=self.estimates.value[0])
+
+    @property
+    def limit_error(self) -> xr.DataArray:
+        """Its standard error."""
+        return self.difference.copy(data=self.estimates.error[0])
+
+    @property
+    def exponent(self) -> xr.DataArray:
+        """e of the law by which it tends to the limit; NaN without one."""
+        return self.difference.copy(data=self.estimates.exponent)
 
 
 def compared_quantity(
-    prediction: xr.Dataset, measurement: xr.Dataset, name: str, fraction: float, signless: bool
+    name: str,
+    rungs: Sequence[Rung],
+    predictions: Sequence[xr.Dataset],
+    measurements: Sequence[xr.Dataset],
+    *,
+    fraction: float,
+    of_largest: bool,
+    signless: bool,
+    chance: float,
 ) -> ComparedQuantity:
-    """One quantity of a prediction beside that of a measurement.
-
-    Seeds are paired where each has a prediction of its own. A point at which some seed has no value is left out: the
-    mean of those that did not diverge is not what is predicted.
+    """One quantity of predictions beside that of measurements, one of each for every size; the first size is shown.
 
     Args:
-        fraction: of the size of the quantity, allowed for the finite dimension.
-        signless: compare absolute values, where the target's symmetry makes signs arbitrary.
+        rungs: the quantity at each size.
+        fraction: allowed for the finite dimension, of the value predicted at a point, or (`of_largest`) anywhere.
+        signless: whether the rungs have absolute values.
+        chance: of rejecting a right prediction at one point, and of rejecting a right law of approach.
     """
-    theory, simulation = _on_shared_axes(prediction, measurement, name)
-    if signless:
-        theory, simulation = abs(theory), abs(simulation)
-    difference, scatter, freedom = _difference(theory, simulation, measurement)
-    theory, simulation = _seed_mean(theory), _seed_mean(simulation)
-    predicted = _aligned(prediction, f"{name}_error", difference) if f"{name}_error" in prediction else 0.0 * difference
-    error = (scatter**2 + predicted**2) ** 0.5
-    size = _size(name, theory)
+    first = rungs[0]
+    size = _size(name, first.theory)
+    vanishing = _vanishing(first.theory, size)
+    if len(rungs) == 1:
+        estimates = at_one_size(first.difference.values, first.error.values, first.freedom)
+    else:
+        smooth = not signless and name not in _KINKED
+        estimates = in_the_limit(_differences(rungs, measurements, size), smooth, chance)
+    rounding = _ROUNDING.get(str(measurements[0].attrs.get("dtype")), _ROUNDING["float64"]) * size
     return ComparedQuantity(
         name=name,
-        theory=theory.transpose(*difference.dims),
-        simulation=simulation.transpose(*difference.dims),
-        difference=difference,
-        error=error,
-        freedom=difference.copy(data=_freedom(freedom, scatter.values, error.values)),
-        allowance=(fraction + _ROUNDING.get(str(measurement.attrs.get("dtype")), _ROUNDING["float64"])) * size,
+        theory=first.theory,
+        simulation=first.simulation,
+        difference=first.difference,
+        error=first.error,
+        freedom=first.freedom,
+        estimates=estimates,
+        scale=np.where(vanishing, size, np.abs(first.theory.values)),
+        vanishing=vanishing & ~np.all(vanishing),
+        allowance=fraction * np.where(vanishing | of_largest, size, np.abs(first.theory.values)) + rounding,
         size=size,
-        left_out=int(np.sum(~np.isfinite(difference.values))),
+        given=_given(first.difference, measurements[0]),
+        described=_described(first, predictions[0], size),
+        waiting=_waiting(first.theory),
+        diverged=_diverged(rungs, measurements),
+        chance=chance,
+        sizes=len(rungs),
         signless=signless,
     )
 
 
-def _difference(
-    theory: xr.DataArray, simulation: xr.DataArray, measurement: xr.Dataset
-) -> tuple[xr.DataArray, xr.DataArray, float]:
-    """Mean difference, its standard error from the measurement, and the degrees of freedom of that."""
-    difference = simulation - theory
-    if "seed" not in difference.dims:
-        return difference, _aligned(measurement, f"{simulation.name}_error", difference), np.inf
-    seeds = difference.sizes["seed"]
-    if seeds == 1:  # one seed shows no scatter: its error is unknown
-        return difference.isel(seed=0), difference.isel(seed=0) * np.nan, 0.0
-    return _seed_mean(difference), difference.std("seed", ddof=1, skipna=False) / seeds**0.5, seeds - 1.0
+def _differences(rungs: Sequence[Rung], measurements: Sequence[xr.Dataset], size: float) -> Differences:
+    """All sizes on the points of the first one.
+
+    What is predicted may itself depend on the size, as a random start of overlap 1/sqrt(d) does: differences are then
+    taken relative to it, so that a prediction that is wrong by a fifth stays so at every size.
+    """
+    first = rungs[0]
+    shape = (len(rungs), *first.difference.shape)
+    value, scatter, predicted = (np.full(shape, np.nan) for _ in range(3))
+    freedom = np.ones(shape)
+    for row, rung in enumerate(rungs):
+        spread, own = rung.at_times_of(first, rung.spread), first.spread.values
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(np.minimum(spread, own) > _VANISHING * size, own / spread, 1.0)
+        value[row], scatter[row], predicted[row] = (
+            ratio * rung.at_times_of(first, part) for part in (rung.difference, rung.scatter, rung.predicted)
+        )
+        freedom[row] = rung.seed_freedom
+    seeds = np.array([float(one.sizes.get("seed", 1)) for one in measurements])
+    return Differences(sizes_of(measurements), seeds, value, scatter, predicted, freedom)
 
 
-def _on_shared_axes(prediction: xr.Dataset, measurement: xr.Dataset, name: str) -> tuple[xr.DataArray, xr.DataArray]:
-    """The quantity of both in float64, at the times (and seeds, if both have them) that both have."""
-    for words, dataset in (("prediction", prediction), ("measurement", measurement)):
-        if name not in dataset:
-            raise InvalidParameter(
-                "names", name, f"a quantity of the {words}: {', '.join(map(str, dataset.data_vars))}"
-            )
-    theory, simulation = prediction[name].astype(np.float64), measurement[name].astype(np.float64)
-    if "seed" in theory.dims and "seed" not in simulation.dims:
-        raise InvalidParameter("prediction", "one for each seed", "one without seeds, as the measurement has none")
-    if "seed" not in simulation.dims and f"{name}_error" not in measurement:
-        raise InvalidParameter("measurement", f"{name} without seeds", f"seeds, or an error in {name}_error")
-    if "time" in theory.dims and "time" in simulation.dims:
-        theory, simulation = _at_shared_times(theory, simulation, measurement)
-    try:
-        theory, simulation = xr.align(theory, simulation, join="inner")
-    except ValueError as fault:
-        raise InvalidParameter("prediction", dict(theory.sizes), f"the axes of {dict(simulation.sizes)}") from fault
-    if theory.size == 0 or simulation.size == 0:
-        given = f"times {prediction['time'].values} and seeds of its own"
-        raise InvalidParameter("prediction", given, "times and seeds of the measurement among them")
-    return theory, simulation
+def sizes_of(measurements: Sequence[xr.Dataset]) -> Floats:
+    """What grows from one measurement to the next: the dimension, or, where it is the same, the samples."""
+    for name in ("dim", "samples"):
+        sizes = [float(one.attrs[name]) for one in measurements if name in one.attrs]
+        if len(sizes) == len(measurements) and len(set(sizes)) == len(sizes):
+            return np.array(sizes)
+    given = [one.attrs.get("dim") for one in measurements]
+    raise InvalidParameter("measurement", f"dimensions {given}", "different dimensions, or different samples")
 
 
-def _at_shared_times(
-    theory: xr.DataArray, simulation: xr.DataArray, measurement: xr.Dataset
-) -> tuple[xr.DataArray, xr.DataArray]:
-    """Both at those times of the measurement for which there is a prediction within half a step."""
-    times, predicted = simulation["time"].values, theory["time"].values
-    steps = measurement["step"].values if "step" in measurement.coords else times
-    one_step = float(np.max(times[steps > 0] / steps[steps > 0], initial=0.0))
-    nearest = np.argmin(np.abs(predicted[None, :] - times[:, None]), axis=1)
-    shared = np.abs(predicted[nearest] - times) <= (0.51 * one_step if one_step < 1 else 1e-9)
-    theory = theory.isel(time=nearest[shared]).assign_coords(time=times[shared])
-    return theory.drop_vars("step", errors="ignore"), simulation.isel(time=shared)
+def _given(difference: xr.DataArray, measurement: xr.Dataset) -> np.ndarray:
+    """The start of a run that goes on, which both were told; a fit at its start is a result, as there is a ridge."""
+    start = np.zeros(difference.shape, dtype=bool)
+    if "time" not in difference.dims or "step" not in measurement.coords or "ridge" in measurement:
+        return start
+    steps = measurement["step"].sel(time=difference["time"].values).values
+    if len(measurement["step"]) == 1:
+        return start
+    return start | (steps == 0).reshape([-1 if axis == "time" else 1 for axis in difference.dims])
 
 
-def _aligned(dataset: xr.Dataset, name: str, like: xr.DataArray) -> xr.DataArray:
-    """An error from a dataset on the axes of `like`; over seeds, the error of their mean."""
-    error = dataset[name].astype(np.float64)
-    if "time" in like.dims:
-        error = error.reindex(time=like["time"].values, method="nearest")
-    if "seed" in error.dims and "seed" not in like.dims:
-        error = (error**2).sum("seed", skipna=False) ** 0.5 / error.sizes["seed"]
-    return error.transpose(*like.dims)
+def _described(first: Rung, prediction: xr.Dataset, size: float) -> np.ndarray:
+    """Every point; of what theory describes the end only, the last time, where the mean no longer moves."""
+    shape = first.difference.shape
+    if prediction.attrs.get("describes", "path") == "path" or "time" not in first.difference.dims:
+        return np.ones(shape, dtype=bool)
+    axis = first.difference.dims.index("time")
+    described = np.zeros(shape, dtype=bool)
+    if shape[axis] > 1:
+        moved, error = np.abs(np.diff(first.simulation.values, axis=axis)), first.scatter.values
+        arrived = np.take(moved, -1, axis) <= np.maximum(np.take(error, -1, axis), _STANDING * size)
+        np.moveaxis(described, axis, 0)[-1] = arrived
+    return described
 
 
-def _freedom(freedom: float, scatter: np.ndarray, error: np.ndarray) -> np.ndarray:
-    """That of a sum of variances of which only the scatter is an estimate (Welch and Satterthwaite)."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(scatter == error, freedom, freedom * (error / scatter) ** 4)
+def _waiting(theory: xr.DataArray) -> np.ndarray:
+    """Where a curve that begins at its start has hardly left it."""
+    if "time" not in theory.dims or theory["time"].values[0] != 0:
+        return np.zeros(theory.shape, dtype=bool)
+    gone = np.abs((theory - theory.isel(time=0)).values)
+    axis = theory.dims.index("time")
+    return np.asarray(gone <= _HARDLY * np.max(np.nan_to_num(gone), axis=axis, keepdims=True))
 
 
-def _seed_mean(values: xr.DataArray) -> xr.DataArray:
-    return values.mean("seed", skipna=False) if "seed" in values.dims else values
+def _diverged(rungs: Sequence[Rung], measurements: Sequence[xr.Dataset]) -> np.ndarray:
+    """Where more than half of the runs at the largest size have diverged though theory has a value."""
+    first, last = rungs[0], int(np.argmax(sizes_of(measurements))) if len(rungs) > 1 else 0
+    outcomes = np.atleast_1d(measurements[last].get("outcome", xr.DataArray(Outcome.OK.value)).values)
+    if not np.mean(outcomes == Outcome.DIVERGED.value) > 0.5:
+        return np.zeros(first.difference.shape, dtype=bool)
+    missing = rungs[last].at_times_of(first, rungs[last].missing)
+    return np.asarray((missing > 0.5) & np.isfinite(first.theory.values))
 
 
 def _size(name: str, theory: xr.DataArray) -> float:
     present = np.abs(theory.values[np.isfinite(theory.values)])
     largest, natural = float(np.max(present, initial=0.0)), _NATURAL_SIZE.get(name, 0.0)
     return largest if largest > _VANISHING * natural else natural
+
+
+def _vanishing(theory: xr.DataArray, size: float) -> np.ndarray:
+    """The points of curves over time that vanish throughout."""
+    predicted = np.nan_to_num(np.abs(theory.values))
+    axis = theory.dims.index("time") if "time" in theory.dims else ()
+    largest = np.max(predicted, axis=axis, keepdims=True, initial=0.0)
+    return np.broadcast_to(largest <= _VANISHING * size, predicted.shape)

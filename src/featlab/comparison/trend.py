@@ -16,7 +16,8 @@ import numpy as np
 import scipy.stats
 import xarray as xr
 
-from featlab.comparison.agreement import WRONG_BY, Agreement
+from featlab.comparison.agreement import Agreement
+from featlab.comparison.tested import WRONG_BY
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
 

@@ -7,6 +7,7 @@ check (Bonferroni), as in `featlab.compare`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -16,7 +17,9 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from featlab.comparison import Agreement, Comparison, FiniteSize, Trend, compare
-from featlab.comparison.agreement import LEVEL, WRONG_BY
+from featlab.comparison.agreement import LEVEL
+from featlab.comparison.allowance import finite_size
+from featlab.comparison.tested import WRONG_BY
 from featlab.exhibits.verdict import Check, CheckResult
 from featlab.gaussian.powerlaw import fit_power_law, local_slopes
 
@@ -28,8 +31,14 @@ _OUTCOMES = {
 
 
 def agrees(statement: str, prediction: xr.Dataset, measurement: xr.Dataset, **options: Any) -> Check:
-    """Theory and simulation agree, by `featlab.compare`; `options` are its options."""
-    return from_comparison(statement, compare(prediction, measurement, **options))
+    """Theory and simulation agree, by `featlab.compare`; `options` are its options.
+
+    The points of a check are judged together, at one size, and its allowance is a share of the largest value: its
+    sentence says which part of the bound that was.
+    """
+    allowed = finite_size(options.pop("allowance", None))
+    options["allowance"] = replace(allowed, of="largest")
+    return from_comparison(statement, compare(prediction, measurement, telling=0.0, **options))
 
 
 def from_comparison(statement: str, found: Comparison) -> Check:

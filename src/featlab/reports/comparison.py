@@ -29,7 +29,7 @@ def comparison_text(run: ComparedRun, learner: Learner, student: Student | None)
     sizes = f"d = {simulation.attrs['dim']:,}, {simulation.sizes['seed']} seeds"
     verdict = (str(comparison.verdict).capitalize(), _STYLES[comparison.verdict])
     notes = [
-        f"Allowance for finite d: {comparison.allowance}. z counts standard errors beyond it.",
+        _how(run),
         *_failures(run),
         f"Theory: {run.prediction.attrs['words']}",
     ]
@@ -46,6 +46,14 @@ def comparison_text(run: ComparedRun, learner: Learner, student: Student | None)
     )
 
 
+def _how(run: ComparedRun) -> str:
+    """What was measured, and what z counts."""
+    if run.others:
+        return f"Measured at {run.measured}; z counts standard errors of the limit, nothing is allowed."
+    allowance = run.comparison.allowance
+    return f"One size; allowance for finite d: {allowance}. z counts standard errors beyond it."
+
+
 def prediction_text(prediction: xr.Dataset, learner: Learner, student: Student | None) -> Group:
     """The screen: what was asked, the predicted order parameters over time, which limit it is."""
     about = prediction.attrs
@@ -60,15 +68,19 @@ def prediction_text(prediction: xr.Dataset, learner: Learner, student: Student |
 
 
 def _tables(quantity: ComparedQuantity) -> Iterator[Padding]:
-    """For each curve a table over time: theory, simulation with its error, z."""
+    """For each curve a table over time: theory, simulation with its error, its limit if it is known, z."""
     axis = along(quantity.theory)
     first = "step" if axis == "time" and is_stepwise(quantity.simulation) else axis
     for curve in _most_telling(quantity):
         name = quantity.name if curve.label == quantity.name else f"{quantity.name} {curve.label}"
-        columns = (first, f"|{name}|" if quantity.signless else name, "simulation", "z")
-        parts = (quantity.theory, quantity.simulation, quantity.error, quantity.z)
+        limit = ("limit",) if quantity.sizes > 1 else ()
+        columns = (first, f"|{name}|" if quantity.signless else name, "simulation", *limit, "z")
+        measured = [(quantity.simulation, quantity.error)]
+        if limit:
+            measured.append((quantity.limit, quantity.limit_error))
+        parts = (quantity.theory, *(part for pair in measured for part in pair), quantity.z)
         numbers = np.stack([part.isel(curve.place).values for part in parts], axis=-1)
-        decimals = _decimals(numbers[:, 2])
+        decimals = _decimals(numbers[:, 2:-1:2])
         places = quantity.theory[axis].values
         rows = ((f"{places[i]:.4g}", *_cells(*numbers[i], decimals=decimals)) for i in shown_times(len(places)))
         yield Padding(number_table(columns, rows), (1, 0, 0, 0))
@@ -87,9 +99,11 @@ def _decimals(errors: np.ndarray) -> int:
     return int(np.clip(1 - np.floor(np.log10(largest)), 2, 6)) if largest > 0 else 4
 
 
-def _cells(theory: float, simulation: float, error: float, z: float, *, decimals: int) -> tuple[str, str, str]:
-    predicted, measured, uncertainty = (_number(value, decimals) for value in (theory, simulation, error))
-    return predicted, f"{measured} +- {uncertainty}", _number(z, 1)
+def _cells(theory: float, *measured_and_z: float, decimals: int) -> tuple[str, ...]:
+    *measured, z = measured_and_z
+    pairs = zip(measured[::2], measured[1::2], strict=True)
+    values = (f"{_number(value, decimals)} +- {_number(error, decimals)}" for value, error in pairs)
+    return (_number(theory, decimals), *values, _number(z, 1))
 
 
 def _number(value: float, decimals: int) -> str:

@@ -90,14 +90,24 @@ def comparison_record(comparison: Comparison) -> dict[str, Any]:
         "largest_z": plain(comparison.largest_z),
         "allowed_z": plain(comparison.allowed_z),
         "resolution": plain(comparison.resolution),
-        "quantities": {name: _quantity_record(quantity) for name, quantity in comparison.quantities.items()},
+        "sizes": list(comparison.sizes),
+        "allowance_share": plain(comparison.allowance_share),
+        "quantities": {
+            name: {"verdict": str(comparison.verdicts[name]), **_quantity_record(quantity)}
+            for name, quantity in comparison.quantities.items()
+        },
     }
 
 
 def full_record(run: ComparedRun) -> dict[str, Any]:
-    """What `featlab compare --json` prints: the comparison, then both datasets."""
-    datasets = {"prediction": simulation_record(run.prediction), "simulation": simulation_record(run.simulation)}
-    return {**comparison_record(run.comparison), **datasets}
+    """What `featlab compare --json` prints: the comparison, then both datasets, then those of other sizes."""
+    datasets: dict[str, Any] = _pair_record(run.prediction, run.simulation)
+    others = [_pair_record(*pair) for pair in run.others]
+    return {**comparison_record(run.comparison), "measured": run.measured, **datasets, "other_sizes": others}
+
+
+def _pair_record(prediction: xr.Dataset, simulation: xr.Dataset) -> dict[str, Any]:
+    return {"prediction": simulation_record(prediction), "simulation": simulation_record(simulation)}
 
 
 def demonstration_record(demonstration: Demonstration) -> dict[str, Any]:
@@ -130,12 +140,16 @@ def plain(value: Any) -> Any:
 def _quantity_record(quantity: ComparedQuantity) -> dict[str, Any]:
     return {
         "axes": [str(axis) for axis in quantity.theory.dims],
-        "allowance": quantity.allowance,
+        "allowance": plain(quantity.allowance),
         "absolute_values": quantity.signless,
         "theory": plain(quantity.theory.values),
         "simulation": plain(quantity.simulation.values),
         "standard_error": plain(quantity.error.values),
+        "limit": plain(quantity.limit.values),
+        "limit_error": plain(quantity.limit_error.values),
+        "exponent": plain(quantity.exponent.values),
         "z": plain(quantity.z.values),
+        "points": None if quantity.points is None else quantity.points.values.tolist(),
     }
 
 

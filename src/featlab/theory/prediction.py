@@ -217,6 +217,8 @@ def _provenance(question: Question, answers: Mapping[int | None, Prediction]) ->
         "words": worst.words,
         "outcome": worst.outcome.value,
         "remedy": worst.remedy,
+        "limit": worst.limit,
+        "describes": "end" if any(answer.describes == "end" for answer in answers.values()) else "path",
         "target": question.target.text,
         "noise": question.target.noise,
         "learner": repr(question.learner),

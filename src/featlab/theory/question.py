@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
+LIMITS = ("dimension", "samples", "sizes")
+
+
 class NoPrediction(FeatlabError):
     """A question that no theory here answers. The message says which part of it, and what could be asked instead."""
 
@@ -81,6 +84,10 @@ class Prediction:
         outcome: how it ended.
         remedy: what to do about it; the outcome's own unless there is better advice.
         words: one sentence: which limit this is, and what it neglects.
+        limit: what goes to infinity, one of `LIMITS`: "dimension", with samples, steps and step sizes in proportion, on
+            which alone the values depend; "samples", at the given dimension; "sizes", nothing: it is for the given
+            sizes, and what it neglects vanishes as the dimension grows.
+        describes: "path", every step; "end", where it ends, the way there being another one than that of a run.
     """
 
     values: Mapping[str, Floats]
@@ -88,6 +95,8 @@ class Prediction:
     errors: Mapping[str, Floats] = field(default_factory=dict)
     outcome: Outcome = Outcome.OK
     remedy: str = ""
+    limit: str = "dimension"
+    describes: str = "path"
 
     def __post_init__(self) -> None:
         if not self.remedy:

@@ -63,7 +63,7 @@ def predict_amp(question: Question, start: Start) -> Prediction:
         values["risk"] = np.array([one.plug_in for one in errors])
         values["posterior_risk"] = np.array([one.squared for one in errors])
     words = _WORDS + (_DAMPED if learner.damping > 0 else "") + (_WEAK if weak else "")
-    return Prediction(values, words)
+    return Prediction(values, words, describes="end" if learner.damping > 0 or weak else "path")
 
 
 def _known(start: Start, rank: int) -> Floats:

@@ -41,7 +41,7 @@ def predict_flow(question: Question, start: Start) -> Prediction:
     paths = [walk(scape, row, last) for scape, row in zip(landscapes, weights, strict=True)]
     values = _values(question, landscapes, paths, cosines)
     outcome = _worst(paths, last, learner.steps)
-    return Prediction(values, _words(question), outcome=outcome)
+    return Prediction(values, _words(question), outcome=outcome, limit="samples")
 
 
 def _neurons(question: Question, start: Start, landscapes: list[Landscape]) -> tuple[Floats, Floats]:

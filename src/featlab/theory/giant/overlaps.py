@@ -59,7 +59,8 @@ def predict_giant(question: Question, start: Start) -> Prediction:
         f"the overlaps, of order {learner.steps_at(question.dim)[-1] / question.samples**0.5:.2g}, are neglected."
     )
     remedy = "the norm of a neuron exceeds 1e6: take a smaller scale, or more samples" if diverged else ""
-    return Prediction(middle._asdict(), words, errors._asdict(), Outcome.DIVERGED if diverged else Outcome.OK, remedy)
+    outcome = Outcome.DIVERGED if diverged else Outcome.OK
+    return Prediction(middle._asdict(), words, errors._asdict(), outcome, remedy, limit="sizes")
 
 
 def _trajectory(question: Question, student: Student, start: Start, key: int) -> Path:

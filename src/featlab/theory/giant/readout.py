@@ -49,9 +49,8 @@ def predict_readout(question: Question, start: Start) -> Prediction:
         "relative order sqrt(2/d), are neglected."
     )
     remedy = "" if solved else "the equations for this ridge were not solved: raise it"
-    return Prediction(
-        {"risk": risks, "ridge": ridges}, words, {}, Outcome.OK if solved else Outcome.NOT_CONVERGED, remedy
-    )
+    outcome = Outcome.OK if solved else Outcome.NOT_CONVERGED
+    return Prediction({"risk": risks, "ridge": ridges}, words, {}, outcome, remedy, limit="sizes")
 
 
 def giant_step_features(

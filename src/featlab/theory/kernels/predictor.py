@@ -67,8 +67,8 @@ def predict_kernel_ridge(question: Question, start: Start) -> Prediction:
             values, words, {}, Outcome.NOT_CONVERGED, "the equations for this ridge were not solved: raise it"
         )
     if found[best].rare > _MOST_RARE:
-        return Prediction(values, words, {}, Outcome.RARE_INPUTS, _RARE_REMEDY)
-    return Prediction(values, words)
+        return Prediction(values, words, {}, Outcome.RARE_INPUTS, _RARE_REMEDY, limit="sizes")
+    return Prediction(values, words, limit="sizes")
 
 
 def degree_energies(target: Target, degree: int) -> DegreeEnergies:

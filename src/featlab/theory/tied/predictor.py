@@ -88,7 +88,8 @@ def predict_tied(question: Question, start: TiedStart) -> Prediction:
         "Projected gradient flow on the population loss, from the starts of a simulation: infinitely many samples at "
         "any dimension. Neglected: fluctuations of order sqrt(d/n) of the gradient, and minima of finite samples."
     )
-    return Prediction(values, words, outcome=Outcome.OK if sound else Outcome.NOT_INTEGRATED)
+    outcome = Outcome.OK if sound else Outcome.NOT_INTEGRATED
+    return Prediction(values, words, outcome=outcome, limit="samples")
 
 
 def _values(paths: list[Path], losses: list[PopulationLoss], noise: float) -> dict[str, Floats]:
