@@ -24,6 +24,12 @@ from featlab.learners.kernels import KernelRidge
 from featlab.learners.online import Extragradient, OnlineSgd
 from featlab.learners.readout import Readout
 from featlab.learners.reuse import ReusedBatch
+from featlab.learners.spectral_methods import (
+    PrincipalHessian,
+    SlicedAverageVariance,
+    SlicedInverseRegression,
+    SpectralEstimator,
+)
 from featlab.learners.steps import StepLaw, step_at
 from featlab.learners.tied import TiedFlow
 from featlab.simulation.algorithms import demand
@@ -35,7 +41,8 @@ MOST_SIZES = 3
 # The other sizes over the one asked for, in the order of preference.
 _FACTORS = {3: ((4.0, 16.0), (0.25, 4.0), (0.25, 0.0625), (4.0,), (0.25,)), 2: ((4.0,), (0.25,)), 1: ()}
 # Learners of which it is known what else grows with the dimension.
-_KNOWN = (OnlineSgd, Extragradient, ReusedBatch, GiantSteps, BayesAmp, KernelRidge, Readout)
+_REDUCTIONS = (SlicedInverseRegression, SlicedAverageVariance, PrincipalHessian, SpectralEstimator)
+_KNOWN = (OnlineSgd, Extragradient, ReusedBatch, GiantSteps, BayesAmp, KernelRidge, Readout, *_REDUCTIONS)
 _KNOWN_IN_SAMPLES = (SphericalFlow, TiedFlow)
 # A dimension, and samples over dimension, that are no longer large.
 _LEAST_DIM, _LEAST_RATIO = 50, 4

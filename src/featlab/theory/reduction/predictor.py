@@ -93,7 +93,7 @@ def predict_spectral(question: Question, start: Start) -> Prediction:
         words += "several modes make the subspace, which is not told; "
     else:
         values["subspace"] = _at_the_end(question, mode.cosines / np.sqrt(of.rank), 0.0)
-    return Prediction(values, words + _END)
+    return Prediction(values, words + _END, describes="end")
 
 
 _END = "of the converged estimate, and of none before the first iteration."
@@ -119,7 +119,8 @@ def _converged(question: Question, found: Sequence[Sequence[Outlier]], words: st
         "subspace": _at_the_end(question, cosines.mean(axis=0), 0.0),
         "eigenvalue": _at_the_end(question, values.mean(axis=0)),
     }
-    return Prediction(mean, words + _END, error)
+    # A label without a bound makes single samples matter, and more of them the larger n is.
+    return Prediction(mean, words + _END, error, limit="sizes", describes="end")
 
 
 def _leading(chosen: Sequence[Outlier], rank: int) -> tuple[Floats, Floats]:
