@@ -63,6 +63,14 @@ def test_noise_is_exit_code_3() -> None:
     assert result.exit_code == CODES["cannot tell"] == 3
 
 
+def test_where_runs_and_theory_diverge_the_start_is_no_evidence() -> None:
+    result = run(*shlex.split("h1 --learner online-sgd --dim 100 --times 0,1 --step-size 50/d --seeds 4"))
+    words = " ".join(result.stdout.split())
+    assert result.exit_code == CODES["cannot tell"], words
+    assert "Cannot tell: there is no point of evidence" in words
+    assert "Of the simulation, 4 of 4 diverged." in words
+
+
 def test_json_has_both_datasets_and_the_verdict() -> None:
     record = json.loads(run(*FIXED, "--json").stdout)
     both = predict_and_simulate(

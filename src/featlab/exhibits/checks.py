@@ -64,7 +64,7 @@ def close(
     Args:
         samples: seeds along the first axis, at least two; the numbers of one seed along the others.
         predicted: the numbers; the control multiplies them by 1.2 and .8.
-        allowance: as in `featlab.compare`: a fraction of the largest predicted number, or a law in `dim`.
+        allowance: a fraction of the largest predicted number, or a law in `dim`.
     """
     values = np.asarray(samples, np.float64)
     values = values.reshape(len(values), -1)

@@ -77,7 +77,8 @@ class Agrees(DeclaredCheck):
     Attributes:
         names: of the quantities.
         study, where, theory: as those of `Of`.
-        signless, allowance: as those of `featlab.compare`.
+        signless: as that of `featlab.compare`.
+        allowance: what a finite dimension may change, of the largest value; 1/sqrt(d) unless given.
     """
 
     names: str | Sequence[str]
