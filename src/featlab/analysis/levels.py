@@ -7,6 +7,7 @@ compared with its own error, estimated from two grids; what cannot be decided is
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,12 +65,30 @@ def find_level(grids: GridPair, probes: Probes, known: Floats, max_order: int, k
             this size at the given one, and no smaller signal is believed.
     """
     unknown = complement(known)
+
+    def unfolded(order: int) -> tuple[Floats, Floats]:
+        tensors, errors = _tensors(grids, probes, known, unknown, order)
+        return np.moveaxis(unfold(tensors, unknown.shape[1], order), 0, 1), errors
+
+    return lowest_level(unfolded, known, max_order, known_tilt)
+
+
+def lowest_level(
+    unfolded: Callable[[int], tuple[Floats, Floats]], known: Floats, max_order: int, known_tilt: float = 0.0
+) -> Level:
+    """The lowest order up to max_order at which a tensor of the unknown directions is not zero.
+
+    Args:
+        unfolded: order -> the unfoldings (unknown, tests, columns) of its tensors in the basis `complement(known)`, one
+            for each test function and relative to its size, and the error of each (tests,).
+    """
+    unknown = complement(known)
     empty = np.zeros((known.shape[0], 0))
     doubt, error = None, 0.0
     for order in range(1, max_order + 1):
-        tensors, errors = _tensors(grids, probes, known, unknown, order)
+        tensors, errors = unfolded(order)
         errors = np.maximum(errors, 2 * known_tilt)
-        found = _directions(tensors, errors, unknown.shape[1], order)
+        found = _directions(tensors, errors)
         error = float(np.median(errors))
         sure = found.significance > SURE
         count = int(np.sum(sure))
@@ -129,17 +148,17 @@ class _Directions:
     signal: Floats
 
 
-def _directions(tensors: Floats, errors: Floats, dimension: int, order: int) -> _Directions:
-    """The directions in which the tensors (tests, coefficients) extend.
+def _directions(unfolded: Floats, errors: Floats) -> _Directions:
+    """The directions in which tensors extend, from their unfoldings (dimension, tests, columns).
 
     Each test's row is divided by its own error before the singular values are taken, so that one badly integrated
     test does not hide the others; by Weyl's inequality a singular value moves by at most sqrt(tests) errors.
     """
-    unfolded = np.moveaxis(unfold(tensors, dimension, order), 0, 1)  # (dimension, tests, columns)
+    dimension, tests, _ = unfolded.shape
     scaled = (unfolded / errors[:, None]).reshape(dimension, -1)
-    left, values, _ = np.linalg.svd(scaled, full_matrices=True)
+    left, values, _ = np.linalg.svd(scaled, full_matrices=dimension > scaled.shape[1])
     significance = np.zeros(dimension)
-    significance[: values.size] = values / np.sqrt(len(tensors))
+    significance[: values.size] = values / np.sqrt(tests)
     signal = np.linalg.norm(np.tensordot(left.T, unfolded, axes=1), axis=2).max(axis=1)
     return _Directions(left, significance, signal)
 

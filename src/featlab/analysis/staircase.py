@@ -11,7 +11,7 @@ Each is one recursion U -> U + (new directions at U), from U = {0} until nothing
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, TypeVar
@@ -87,6 +87,10 @@ class Staircase(Generic[AnyStage]):
         return max(stage.exponent for stage in self.stages) if self.complete else None
 
 
+Look = Callable[[Floats, float], Level]
+Easy = Callable[[Floats, Level], tuple[GrandStage, str | None]]
+
+
 def giant_staircase(grids: GridPair) -> Staircase[Stage]:
     """U_{t+1} = U_t + span{ E[Y z | x] : x in U_t }: giant steps on n = O(d) fresh samples each."""
     return _correlation_staircase(grids, max_order=1)
@@ -98,13 +102,20 @@ def leap_staircase(grids: GridPair, max_order: int) -> Staircase[Stage]:
 
 
 def _correlation_staircase(grids: GridPair, max_order: int) -> Staircase[Stage]:
-    rank = grids.fine.rank
+    def look(known: Floats, tilt: float) -> Level:
+        return find_level(grids, correlation_probes(known.shape[1]), known, max_order, tilt)
+
+    return climb_correlations(grids.fine.rank, look, max_order)
+
+
+def climb_correlations(rank: int, look: Look, max_order: int) -> Staircase[Stage]:
+    """The stages that correlations open; `look(known, tilt)` finds the level of a subspace, looking up to max_order."""
     known = nothing(rank)
     stages: list[Stage] = []
     doubts: list[str] = []
     unsure = False
     while known.shape[1] < rank:
-        level = find_level(grids, correlation_probes(known.shape[1]), known, max_order, _tilt(stages))
+        level = look(known, _tilt(stages))
         doubts += [doubt for doubt in (level.doubt, level.incomplete) if doubt]
         unsure = unsure or bool(doubts)
         if level.order is None or level.doubt:
@@ -118,18 +129,34 @@ def _correlation_staircase(grids: GridPair, max_order: int) -> Staircase[Stage]:
 
 def grand_staircase(target: Target, grids: GridPair, max_order: int) -> Staircase[GrandStage]:
     """Close under TRIVIAL directions, else take the EASY ones of smallest alpha, else the HARD ones of lowest order."""
-    rank = grids.fine.rank
+
+    def look(known: Floats, tilt: float) -> Level:
+        return find_level(grids, label_probes(grids.fine, known.shape[1]), known, max_order, tilt)
+
+    def easy(known: Floats, level: Level) -> tuple[GrandStage, str | None]:
+        return _easy_stage(target, grids, known, level)
+
+    return climb_labels(grids.fine.rank, look, easy)
+
+
+def climb_labels(rank: int, look: Look, easy: Easy) -> Staircase[GrandStage]:
+    """The stages that functions of the label open.
+
+    Args:
+        look: look(known, tilt) finds the level of a subspace.
+        easy: easy(known, level) is the stage that a level of order 2 opens, and a doubt about it or None.
+    """
     known = nothing(rank)
     stages: list[GrandStage] = []
     doubts: list[str] = []
     unsure = False
     while known.shape[1] < rank:
-        level = find_level(grids, label_probes(grids.fine, known.shape[1]), known, max_order, _tilt(stages))
+        level = look(known, _tilt(stages))
         if level.order is None or level.doubt:
             unsure = level.doubt is not None
             doubts.append(level.doubt or _nothing_found("function of", level))
             break
-        stage, doubt = _grand_stage(target, grids, known, level)
+        stage, doubt = easy(known, level) if level.order == 2 else (_simple_stage(level), None)
         doubts += [doubt] if doubt else []
         known = np.column_stack([known, stage.directions])
         if stages and stage.kind is stages[-1].kind is Kind.TRIVIAL:
@@ -149,15 +176,18 @@ def _nothing_found(what: str, level: Level) -> str:
     )
 
 
-def _grand_stage(target: Target, grids: GridPair, known: Floats, level: Level) -> tuple[GrandStage, str | None]:
-    """The stage that a level opens; a doubt if its threshold is too large to be resolved."""
-    found = (level.directions, level.signal, level.error, level.tilt)
+def _simple_stage(level: Level) -> GrandStage:
+    """The stage that a level of order 1, or of order 3 and more, opens."""
     if level.order == 1:
         # Trivial directions are closed under anyway: take the surest and look again, rather than build on shaky ones.
         surest = (level.surest, level.signal, level.error, level.surest_tilt)
-        return GrandStage(1, *surest, Kind.TRIVIAL, 0.0, 0.0), None
-    if level.order is None or level.order > 2:
-        return GrandStage(level.order or 0, *found, Kind.HARD), None
+        return GrandStage(1, *surest, Kind.TRIVIAL, 0.0, 0.0)
+    return GrandStage(level.order or 0, level.directions, level.signal, level.error, level.tilt, Kind.HARD)
+
+
+def _easy_stage(target: Target, grids: GridPair, known: Floats, level: Level) -> tuple[GrandStage, str | None]:
+    """The stage that a level of order 2 opens; a doubt if its threshold is too large to be resolved."""
+    found = (level.directions, level.signal, level.error, level.tilt)
     matrices, error = level_matrices(grids, label_probes(grids.fine, known.shape[1]), known)
     moments = second_moments(target, known)
     blocks, tilt = reducing_subspaces(matrices, error)
