@@ -163,6 +163,12 @@ def _directions(unfolded: Floats, errors: Floats) -> _Directions:
     return _Directions(left, significance, signal)
 
 
+def level_tests(grids: GridPair, probes: Probes, known: Floats) -> tuple[Floats, Floats]:
+    """E[psi_l] of every test function, relative to its norm, and the error of each."""
+    tensors, errors = _tensors(grids, probes, known, complement(known), order=0)
+    return tensors[:, 0], errors
+
+
 def level_matrices(grids: GridPair, probes: Probes, known: Floats) -> tuple[Floats, float]:
     """The order-2 tensors of all test functions as matrices B_l = E[psi_l (z z^T - I)] (relative), and their error."""
     unknown = complement(known)

@@ -30,6 +30,11 @@ def readable_basis(spanning: Floats, dimension: int) -> Floats:
     return basis
 
 
+def aligned(subspace: Floats) -> bool:
+    """Whether every one of the orthonormal columns is an axis."""
+    return bool(np.all(np.abs(subspace).max(axis=0) > 1 - _SNAP))
+
+
 def nothing(rank: int) -> Floats:
     """The subspace {0}."""
     return np.zeros((rank, 0))

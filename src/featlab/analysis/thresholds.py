@@ -126,7 +126,7 @@ def _operator(target: Target, known: Floats, nodes: int, steps: int) -> tuple[Fl
     rule = known_rule(target, known, _KNOWN_NODES[known.shape[1]])
     bins = _CONDITIONAL_BINS if known.shape[1] else _BINS
     for point, weight in zip(rule.points, rule.weights, strict=True):
-        cells, directions = _cells_at(target, known, unknown, point, nodes, steps)
+        cells, directions = cells_at(target, known, unknown, point, nodes, steps)
         table, wider = label_tables(cells, directions, unknown.shape[1], bins, target.noise)
         full += weight * _operator_of(table)
         half += weight * _operator_of(wider)
@@ -140,7 +140,7 @@ def _operator_of(table: LabelTable) -> Floats:
     return np.einsum("b,bail,cil->ac", 1 / table.mass, applied, basis, optimize=True)
 
 
-def _cells_at(
+def cells_at(
     target: Target, known: Floats, unknown: Floats, point: Floats, nodes: int, steps: int
 ) -> tuple[RayCells, Floats]:
     """Cells of the rays of z (and of the noise inside the link) at fixed known coordinates, and the directions."""

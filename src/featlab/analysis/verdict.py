@@ -23,12 +23,16 @@ from featlab.analysis.staircase import (
     grand_staircase,
     leap_staircase,
 )
+from featlab.analysis.structured.findings import Findings, findings, structure_of
+from featlab.analysis.structured.patterns import MOST_SIGNS
 from featlab.errors import InvalidParameter, InvalidTarget
 from featlab.gaussian.hermite import Floats
 from featlab.targets import Isotropic, Spiked, SpikeLaw, Target, TreeTarget
 
-MOST_DIRECTIONS = 4
-MOST_FIELDS = 5
+# What is integrated over: directions, and directions with the noise variables inside the link. With a structure that is
+# known (see `structured`) there may be more directions.
+MOST_DIRECTIONS, MOST_FIELDS = 4, 5
+MOST_STRUCTURED = 32
 _MOST_REFINEMENTS = 1
 # By rank: the highest order at which a tensor is looked for, the highest degree whose energy is computed, and the
 # largest power of d for which residuals are given.
@@ -93,35 +97,31 @@ class Analysis:
 
 
 def analyse(target: Target) -> Analysis:
-    """Exponents, staircases, thresholds, residuals and costs of a target of at most four directions."""
+    """Exponents, staircases, thresholds, residuals and costs of a target.
+
+    It may have four directions, or up to 32 if it is a polynomial, a function of signs, or a sum or a product of
+    functions of at most four different directions each.
+    """
     if not isinstance(target.inputs, Isotropic | Spiked | SpikeLaw):
         raise InvalidParameter("inputs", target.inputs, "Isotropic(), Spiked(...) or SpikeLaw(...) for the analysis")
-    _check_rank(target)
-    search = max(_SEARCH[target.rank], min(target.degree or 0, 40))
-    grids = build_grids(target)
-    stairs = _climb(target, grids, search)
-    while stairs.unsure and grids.refinement < _MOST_REFINEMENTS:
-        grids = build_grids(target, grids.refinement + 1)
-        stairs = _climb(target, grids, search, stairs)
-    giant, leap, grand = stairs
+    found = _by_quadrature(target) if _fits(target) else _by_structure(target)
+    giant, leap, grand, energies = found.giant, found.leap, found.grand, found.energies
     information_exponent = leap.stages[0].exponent if leap.stages else None
-    degrees = max(_DEGREES[target.rank], information_exponent or 0, min(target.degree or 0, 12))
-    energies = hermite_energies(grids, degrees)
-    found = Analysis(
+    analysis = Analysis(
         target=target,
         energies=energies,
         information_exponent=information_exponent,
         leap=leap.exponent,
-        coordinate_leap=coordinate_leap(energies.monomials(), target.rank) if leap.complete else None,
+        coordinate_leap=found.coordinate_leap,
         generative_exponent=grand.exponent,
         verdict=_verdict(grand),
         alpha_c=grand.stages[0].alpha if grand.stages else None,
         alpha_c_error=grand.stages[0].alpha_error if grand.stages else None,
         giant_steps=giant.stages,
-        one_step=giant_step_subspace(energies, information_exponent or 0),
+        one_step=found.one_step,
         staircase=leap.stages,
         grand_staircase=grand.stages,
-        regimes=regimes(target, energies, _REGIMES[target.rank]),
+        regimes=found.regimes,
         sample_cost=sample_costs(
             rank=target.rank,
             information_exponent=information_exponent,
@@ -131,10 +131,40 @@ def analyse(target: Target) -> Analysis:
             degree_for_most=energies.degree_explaining(0.99),
             searched_degree=len(energies.coefficients) - 1,
         ),
-        labels=discrete_levels(grids.fine),
-        doubts=_doubts(stairs),
+        labels=found.labels,
+        doubts=_doubts(giant, leap, grand),
     )
-    return found if isinstance(target.inputs, Isotropic) else _under_a_spike(found, target.inputs)
+    return analysis if isinstance(target.inputs, Isotropic) else _under_a_spike(analysis, target.inputs)
+
+
+def _by_quadrature(target: Target) -> Findings:
+    """The findings on a target of few directions, from integrals with their errors."""
+    search = max(_SEARCH[target.rank], min(target.degree or 0, 40))
+    grids = build_grids(target)
+    stairs = _climb(target, grids, search)
+    while stairs.unsure and grids.refinement < _MOST_REFINEMENTS:
+        grids = build_grids(target, grids.refinement + 1)
+        stairs = _climb(target, grids, search, stairs)
+    lowest = stairs.leap.stages[0].exponent if stairs.leap.stages else 0
+    degrees = max(_DEGREES[target.rank], lowest, min(target.degree or 0, 12))
+    energies = hermite_energies(grids, degrees)
+    return Findings(
+        *stairs,
+        energies=energies,
+        coordinate_leap=coordinate_leap(energies.monomials(), target.rank) if stairs.leap.complete else None,
+        one_step=giant_step_subspace(energies, lowest),
+        regimes=regimes(target, energies, _REGIMES[target.rank]),
+        labels=discrete_levels(grids.fine),
+    )
+
+
+def _by_structure(target: Target) -> Findings:
+    """The findings on a target of many directions, if its structure tells them."""
+    structure = structure_of(target) if target.rank <= MOST_STRUCTURED else None
+    if structure is None:
+        _check_rank(target)
+        raise AssertionError("a target that fits is analysed by quadrature")
+    return findings(structure)
 
 
 def _under_a_spike(found: Analysis, inputs: Spiked | SpikeLaw) -> Analysis:
@@ -194,12 +224,8 @@ def _climb(target: Target, grids: GridPair, search: int, before: _Stairs | None 
     )
 
 
-def _doubts(stairs: _Stairs) -> tuple[str, ...]:
-    by_name = {
-        "giant steps": stairs.giant.doubts,
-        "leap": stairs.leap.doubts,
-        "grand staircase": stairs.grand.doubts,
-    }
+def _doubts(giant: Staircase[Stage], leap: Staircase[Stage], grand: Staircase[GrandStage]) -> tuple[str, ...]:
+    by_name = {"giant steps": giant.doubts, "leap": leap.doubts, "grand staircase": grand.doubts}
     return tuple(f"{name}: {doubt}" for name, doubts in by_name.items() for doubt in dict.fromkeys(doubts))
 
 
@@ -226,14 +252,20 @@ def check_size(target: Target) -> None:
     _check_rank(target)
 
 
+def _fits(target: Target) -> bool:
+    return target.rank <= MOST_DIRECTIONS and target.rank + target.hidden <= MOST_FIELDS
+
+
 def _check_rank(target: Target) -> None:
     if target.rank > MOST_DIRECTIONS:
         raise InvalidTarget(
-            f"the target has {target.rank} directions and the analysis handles at most {MOST_DIRECTIONS}",
+            f"the target has {target.rank} directions, and at most {MOST_DIRECTIONS} can be integrated over",
             text=target.text,
             suggestion="the limits and thresholds of trees are in featlab.theory.depth"
             if isinstance(target, TreeTarget)
-            else "drop terms, or analyse parts of the target that use fewer directions",
+            else f"drop terms, or analyse parts of it; `explain` takes up to {MOST_STRUCTURED} directions of a "
+            f"polynomial, of a function of up to {MOST_SIGNS} signs, and of a sum or a product of functions of at most "
+            f"{MOST_DIRECTIONS} different directions each",
         )
     if target.rank + target.hidden > MOST_FIELDS:
         raise InvalidTarget(

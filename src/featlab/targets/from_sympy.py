@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import sympy
 
 from featlab.errors import InvalidTarget
@@ -12,7 +14,7 @@ _NAMES = {"Abs": "abs", "Max": "max", "Min": "min", "Heaviside": "step", "hermit
 
 
 def literal_of(expression: sympy.Basic) -> sympy.Expr:
-    """A literal tree for a SymPy expression in symbols named h1..h9, xi1..xi9 and functions of the language."""
+    """A literal tree for a SymPy expression in symbols named h1..h32, xi1..xi32 and functions of the language."""
     count = sum(1 for _, _ in zip(sympy.preorder_traversal(expression), range(MAX_NODES + 1), strict=False))
     if count > MAX_NODES:
         raise InvalidTarget(f"the expression has more than {MAX_NODES} parts")
@@ -38,9 +40,9 @@ def _convert(node: sympy.Basic) -> sympy.Expr:
 
 
 def _symbol(node: sympy.Symbol) -> sympy.Symbol:
-    prefix = node.name.rstrip("123456789")
-    if prefix not in ("h", "xi") or len(node.name) != len(prefix) + 1:
-        raise InvalidTarget(f"unknown symbol {node.name!r}", suggestion="directions are called h1..h9, noise xi1..xi9")
+    if not re.fullmatch(r"(h|xi)([1-9]|[12][0-9]|3[0-2])", node.name):
+        names = "directions are called h1..h32, noise xi1..xi32"
+        raise InvalidTarget(f"unknown symbol {node.name!r}", suggestion=names)
     return sympy.Symbol(node.name, real=True)
 
 

@@ -1,7 +1,7 @@
 """The target language: text to a literal expression tree, by a whitelist. Nothing that is typed is ever evaluated.
 
-    h1 .. h9            the directions of the target (standard normal fields)
-    xi1 .. xi9          independent standard normal noise inside the link, e.g. sign(h1 + 0.5*xi1)
+    h1 .. h32           the directions of the target (standard normal fields)
+    xi1 .. xi32         independent standard normal noise inside the link, e.g. sign(h1 + 0.5*xi1)
     1, 0.5, 2e-3, pi, e numbers
     + - * / **          arithmetic; powers are written ** (a typed ^ is answered with that advice)
     He1 .. He12, He(k, x)   probabilists' Hermite polynomials, k an integer up to 40
@@ -37,7 +37,7 @@ _TOKEN = re.compile(
 )
 _FOREIGN = {
     "^": ("'^' is not a power here", "write ** for powers, as in h1**2"),
-    ".": ("attribute access is not part of the language", "use numbers, h1..h9, + - * / ** and the functions"),
+    ".": ("attribute access is not part of the language", "use numbers, h1..h32, + - * / ** and the functions"),
     **dict.fromkeys("'\"", ("strings are not part of the language", None)),
     **dict.fromkeys("[]", ("square brackets are not part of the language", "use round brackets")),
     **dict.fromkeys("{}", ("curly brackets are not part of the language", "use round brackets")),
@@ -52,9 +52,9 @@ _FOREIGN = {
 }
 _CONSTANTS = {"pi": sympy.pi, "e": sympy.E}
 _HERMITE = re.compile(r"He(\d{1,4})")
-_MAX_VARIABLES = 9
+_MAX_VARIABLES = 32
 _MAX_SHORT_HERMITE = 12
-_VARIABLE = re.compile(r"(h|xi)([1-9])")
+_VARIABLE = re.compile(r"(h|xi)([1-9]|[12][0-9]|3[0-2])")
 _LOOKALIKE = re.compile(r"(?:x|z|h|w|u|v|t|H|X|Z)_?(\d*)")
 _OTHER_NAMES = {
     "heaviside": "step", "theta": "step", "ln": "log", "log2": "log", "log10": "log", "erfc": "erf", "sgn": "sign",

@@ -77,12 +77,7 @@ def expansion_of(polynomial: Any) -> Expansion:
 
     Statement: x^n = sum_m n! / (2^m m! (n - 2m)!) He_{n-2m}(x), and c_a = sqrt(a!) times the coefficient of He_a.
     """
-    found: dict[tuple[int, ...], Any] = {}
-    for powers, coefficient in polynomial.terms():
-        for chosen in product(*(_power_in_hermite(n) for n in powers)):
-            index = tuple(order for order, _ in chosen)
-            found[index] = found.get(index, 0) + coefficient * prod(weight for _, weight in chosen)
-    found = {index: value for index, value in sorted(found.items()) if value}
+    found = _in_hermite(polynomial)
     found.setdefault((0,) * polynomial.ring.ngens, 0)
     indices: Integers = np.array(list(found), dtype=np.intp)
     sizes = [float(value) * prod(factorial(a) for a in index) ** 0.5 for index, value in found.items()]
@@ -92,6 +87,21 @@ def expansion_of(polynomial: Any) -> Expansion:
     variance = float(per_degree[1:].sum())
     errors = _LAST_DIGIT * np.abs(coefficients)
     return Expansion(indices, coefficients, errors, int(degrees.max()), variance, per_degree)
+
+
+def mean_of(polynomial: Any) -> Any:
+    """E[f], a rational number."""
+    return _in_hermite(polynomial).get((0,) * polynomial.ring.ngens, 0)
+
+
+def _in_hermite(polynomial: Any) -> dict[tuple[int, ...], Any]:
+    """The coefficient of every product He_a that occurs."""
+    found: dict[tuple[int, ...], Any] = {}
+    for powers, coefficient in polynomial.terms():
+        for chosen in product(*(_power_in_hermite(n) for n in powers)):
+            index = tuple(order for order, _ in chosen)
+            found[index] = found.get(index, 0) + coefficient * prod(weight for _, weight in chosen)
+    return {index: value for index, value in sorted(found.items()) if value}
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from featlab.analysis.grids import build_grids
 from featlab.analysis.levels import ROUNDING, SURE
 from featlab.analysis.structured.parts import Group, Parts
 from featlab.gaussian.hermite import Floats, Integers, hermite_all, multi_indices
+from featlab.targets import Target
 
 # Degrees of a group's own expansion, by its rank; terms of a whole expansion, by which a product's degree is bounded.
 _DEGREES = {1: 40, 2: 12, 3: 8, 4: 8}
@@ -115,7 +117,7 @@ def shifted(expansion: Expansion, offset: float) -> Expansion:
 def _of_group(group: Group, rank: int) -> Expansion:
     """The expansion of a group's function, in the directions of the whole target."""
     degree = _DEGREES[group.part.rank]
-    energies = hermite_energies(build_grids(group.part), degree)
+    energies = _energies(group.part, degree)
     indices: Integers = np.zeros((0, rank), dtype=np.intp)
     for k in range(degree + 1):
         own = multi_indices(group.part.rank, k)
@@ -126,6 +128,11 @@ def _of_group(group: Group, rank: int) -> Expansion:
     sizes = [len(found) for found in energies.coefficients]
     errors = np.repeat(energies.errors, sizes)
     return Expansion(indices, coefficients, errors, degree, energies.variance, energies.per_degree)
+
+
+@lru_cache(maxsize=128)
+def _energies(part: Target, degree: int) -> Energies:
+    return hermite_energies(build_grids(part), degree)
 
 
 def _sum(terms: list[Expansion]) -> Expansion:

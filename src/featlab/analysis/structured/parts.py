@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -27,7 +27,7 @@ class Group:
     """A function of some of the target's directions, written in h1, h2, ... of its own.
 
     Attributes:
-        axes: which directions of the whole target these are, ascending.
+        axes: which directions of the whole target these are, in the order of the group's own.
         part: the function.
     """
 
@@ -35,7 +35,7 @@ class Group:
     part: Target
 
     def columns(self, subspace: Floats) -> Floats:
-        """The part of a subspace that lies in this group: orthonormal columns (len(axes), s) of one that splits."""
+        """The part of a subspace that lies in this group, in its own axes (len(axes), s); of one that splits."""
         rows = subspace[list(self.axes)]
         return rows[:, np.linalg.norm(rows, axis=0) > 0.5]
 
@@ -54,6 +54,28 @@ class Parts:
         """Whether every column lies in one group, so that the subspace is a sum of subspaces of the groups."""
         touched = np.array([np.linalg.norm(subspace[list(group.axes)], axis=0) > 1e-9 for group in self.groups])
         return bool(np.all(touched.sum(axis=0) <= 1))
+
+
+def merged(parts: Parts, first: int, second: int) -> Parts | None:
+    """The same product with two of its groups taken as one; None if that is too large."""
+    pair = [parts.groups[first], parts.groups[second]]
+    names: list[str] = []
+    trees = []
+    for place, group in enumerate(pair):
+        own = group.part.names
+        new = [f"{name}0{place}" for name in own]  # of two groups, different ones
+        old_to_new = {sympy.Symbol(a, real=True): sympy.Symbol(b, real=True) for a, b in zip(own, new, strict=True)}
+        trees.append(canonical(group.part.tree, old_to_new))
+        names += new
+    axes = pair[0].axes + pair[1].axes
+    if len(axes) > MOST_OF_A_GROUP or len(names) > MOST_FIELDS_OF_A_GROUP:
+        return None
+    names.sort(key=lambda name: name.startswith("xi"))
+    part = _part(text_of(_renamed(product(trees), names)))
+    if part is None:
+        return None
+    others = [group for k, group in enumerate(parts.groups) if k not in (first, second)]
+    return replace(parts, groups=(Group(axes, part), *others))
 
 
 @lru_cache(maxsize=64)
