@@ -23,8 +23,9 @@ from featlab.analysis.staircase import (
     grand_staircase,
     leap_staircase,
 )
-from featlab.analysis.structured.findings import Findings, findings, structure_of
+from featlab.analysis.structured.findings import Findings, findings
 from featlab.analysis.structured.patterns import MOST_SIGNS
+from featlab.analysis.structured.structure import structure_of
 from featlab.errors import InvalidParameter, InvalidTarget
 from featlab.gaussian.hermite import Floats
 from featlab.targets import Isotropic, Spiked, SpikeLaw, Target, TreeTarget

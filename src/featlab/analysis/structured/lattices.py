@@ -165,12 +165,8 @@ def _known_law(group: Group) -> _Law:
 
 def _of_sum(laws: list[_Law], times: list[int], noise: float, bins: int) -> Iterator[tuple[Floats, Floats]]:
     """For each term: P(Y in bin), (bins,), and E[zz^T - I; Y in bin], (bins, q, q); a term may occur several times."""
-    spreads = [_spread(law.first, law.last, law.mass) for law in laws]
-    deviation = np.sqrt(sum(n * variance for n, (*_, variance) in zip(times, spreads, strict=True)) + noise)
-    extent = max(high - low for low, high, _ in spreads)
-    everything = sum(n * (high - low) for n, (low, high, _) in zip(times, spreads, strict=True))
-    everything += 2 * NOISE_REACH * np.sqrt(noise)
-    width = min(everything, extent + 2 * _REACH * deviation) / bins
+    spreads = [spread(law.first, law.last, law.mass) for law in laws]
+    width = extent_of(spreads, times, noise) / bins
     frequency = 2 * np.pi * np.arange(bins // 2 + 1) / (bins * width)
     damping = np.exp(-0.5 * noise * frequency**2)
     transforms = []
@@ -190,7 +186,15 @@ def _others(transforms: list[np.ndarray], times: list[int], place: int) -> np.nd
     return np.asarray(prod(one[:, 0] ** n for one, n in zip(transforms, counts, strict=True)))
 
 
-def _spread(first: Floats, last: Floats, mass: Floats) -> tuple[float, float, float]:
+def extent_of(spreads: list[tuple[float, float, float]], times: list[int], noise: float) -> float:
+    """How wide a lattice must be for the sum of terms of these `spread`s, each taken several times, and noise."""
+    deviation = np.sqrt(sum(n * variance for n, (*_, variance) in zip(times, spreads, strict=True)) + noise)
+    widest = max(high - low for low, high, _ in spreads)
+    everything = sum(n * (high - low) for n, (low, high, _) in zip(times, spreads, strict=True))
+    return float(min(everything + 2 * NOISE_REACH * np.sqrt(noise), widest + 2 * _REACH * deviation))
+
+
+def spread(first: Floats, last: Floats, mass: Floats) -> tuple[float, float, float]:
     """Where all but 1e-10 of the values lie, and their variance."""
     middle = 0.5 * (first + last)
     order = np.argsort(middle)
