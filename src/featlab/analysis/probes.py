@@ -86,7 +86,7 @@ def label_probes(grid: Grid, known_dimension: int) -> Probes:
 
 
 def smooth_rank(grid: Grid) -> Callable[[Floats], Floats]:
-    """R(y) close to P(Y <= y), increasing and analytic: the mean of Phi((y - q_j) / s_j) over quantiles q_j of the label.
+    """R(y) close to P(Y <= y), increasing and analytic: the mean of Phi((y - q_j) / s_j), q_j quantiles of the label.
 
     The widths s_j are the local distances of the quantiles, so that R sees what happens among the small labels of
     h1^20 + 0.1 h1 as well as among the large ones, and an increasing function of the label changes little.

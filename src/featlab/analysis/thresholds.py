@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from featlab.analysis.budget import check_time, doing
 from featlab.analysis.conditional import LabelTable, label_tables
 from featlab.analysis.grids import known_rule, slice_at
 from featlab.analysis.rays import RayCells, cells_of_rays
@@ -106,6 +107,7 @@ def second_moments(target: Target, known: Floats) -> SecondMoments:
     """F at the known subspace (orthonormal columns), with its numerical error from a coarser computation."""
     resolution = _CONDITIONAL_RESOLUTION if known.shape[1] else _RESOLUTION
     nodes, steps = resolution[target.rank - known.shape[1] + target.hidden]
+    doing(f"the critical sample ratio, {known.shape[1]} directions known")
     fine, half_bins, lost = _operator(target, known, nodes, steps)
     half_steps, _, _ = _operator(target, known, nodes, steps // 2)
     fewer_directions, _, _ = _operator(target, known, max(1, (3 * nodes) // 4), steps)
@@ -129,6 +131,7 @@ def _operator(target: Target, known: Floats, nodes: int, steps: int) -> tuple[Fl
     rule = known_rule(target, known, _KNOWN_NODES[known.shape[1]])
     bins = _CONDITIONAL_BINS if known.shape[1] else _BINS
     for point, weight in zip(rule.points, rule.weights, strict=True):
+        check_time()
         cells, directions = _cells_at(target, known, unknown, point, nodes, steps)
         table, wider = label_tables(cells, directions, unknown.shape[1], bins, target.noise)
         full += weight * _operator_of(table)
