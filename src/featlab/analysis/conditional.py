@@ -3,6 +3,9 @@
 Cells of rays (see `rays`) are sorted into bins of y: a cell whose label runs over several bins is shared between them
 in proportion. Bins are narrow in the probit of the label's rank, so that tails and peaks are resolved alike; a value
 that the label takes with positive probability (an atom), or at which its density jumps, gets a narrow bin to itself.
+
+An increasing function of the label tells what the label tells, so no yardstick here is a part of the largest or the
+typical label: bins are laid by rank, atoms told by rounding, critical values by the label's own change close by.
 """
 
 from __future__ import annotations
@@ -10,16 +13,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from featlab.analysis.cells import NOISE_REACH, Sharing, convolved
+from featlab.analysis.cells import NOISE_REACH, Booleans, Sharing, clusters, convolved
 from featlab.analysis.rays import RayCells
 from featlab.gaussian.hermite import Floats
 
-Booleans = NDArray[np.bool_]
-
 _ATOM_MASS = 1e-7
+_ATOM_CELLS = 4  # an extremum makes one or two cells of constant label on a ray; an atom makes many
+# In roundings: an atom's labels differ by less; a label that stops changing slowly, by less than the second from one
+# cell to the next, has run out of digits.
+_ATOM_WIDTH, _FADING = 256.0, 1e6
+# Critical values are the same if they differ by less than this part of the label's change along the cells there.
+_CRITICAL = 1e-6
+_COMMON = 0.02  # of all rays
 _PROBIT_REACH = 7.5
 _NOISE_BINS_PER_SD = 6.0
 _MOST_NOISE_BINS = 2**16
@@ -27,10 +34,15 @@ _MOST_NOISE_BINS = 2**16
 
 @dataclass(frozen=True)
 class LabelTable:
-    """P(Y in bin) and E[z z^T - I; Y in bin] for every bin: mass (B,), moment (B, q, q)."""
+    """P(Y in bin) and E[z z^T - I; Y in bin] for every bin: mass (B,), moment (B, q, q).
+
+    `lost` is E[|z z^T - I|^2] over the inputs whose labels double precision does not tell apart: by so much at most
+    the trace of F(M) = E[G M G] may be short of the true one.
+    """
 
     mass: Floats
     moment: Floats
+    lost: float = 0.0
 
 
 def label_tables(
@@ -44,7 +56,8 @@ def label_tables(
         bins: how many bins of the continuous part.
         noise: variance of Gaussian noise added to the label; the table then describes the noisy label.
     """
-    edges, lasting = _noise_edges(cells, noise, bins) if noise > 0 else _edges(cells, bins)
+    atoms = _atoms(cells)
+    edges, lasting = _noise_edges(cells, noise, bins) if noise > 0 else _edges(cells, bins, atoms)
     share = Sharing(cells.first, cells.last, edges)
     mass = share.collect(cells.mass)
     upper = [(i, j) for i in range(unknown) for j in range(i, unknown)]
@@ -57,16 +70,20 @@ def label_tables(
         smooth = convolved(table, edges[1] - edges[0], noise)
         mass, moment, lasting = smooth[:, 0], smooth[:, 1:].reshape(moment[1:-1].shape), lasting[1:-1]
     starts = np.append(0, np.nonzero(lasting)[0] + 1)
-    return _table(mass, moment), _table(np.add.reduceat(mass, starts), np.add.reduceat(moment, starts))
+    lost = 0.0 if noise > 0 else _lost(cells, directions[:, :unknown], atoms)
+    return (
+        _table(mass, moment, lost),
+        _table(np.add.reduceat(mass, starts), np.add.reduceat(moment, starts), lost),
+    )
 
 
-def _table(mass: Floats, moment: Floats) -> LabelTable:
+def _table(mass: Floats, moment: Floats, lost: float) -> LabelTable:
     """The table without the bins that the label never falls into."""
     kept = mass > 1e-13
-    return LabelTable(mass[kept], moment[kept])
+    return LabelTable(mass[kept], moment[kept], lost)
 
 
-def _edges(cells: RayCells, bins: int) -> tuple[Floats, Booleans]:
+def _edges(cells: RayCells, bins: int, atoms: _Atoms) -> tuple[Floats, Booleans]:
     """Edges at equal steps of the probit of the label's rank, and around atoms and critical values.
 
     Also which of them stay when the bins are halved: every other one, and all of the latter kind.
@@ -74,12 +91,12 @@ def _edges(cells: RayCells, bins: int) -> tuple[Floats, Booleans]:
     sorted_labels, rank = _ranked(cells)
     levels = ndtr(np.linspace(-_PROBIT_REACH, _PROBIT_REACH, bins + 1))
     quantiles = sorted_labels[np.minimum(np.searchsorted(rank, levels), sorted_labels.size - 1)]
-    special = np.zeros(0)
-    for values, hair in ((_atoms(cells), 1e-8), (_critical_values(cells), 1e-5)):
-        widths = hair * np.maximum(np.abs(values), _label_scale(cells))
-        for value, width in zip(values, widths, strict=True):
-            quantiles = quantiles[np.abs(quantiles - value) > width]
-        special = np.concatenate([special, values - widths, values + widths])
+    critical, width = _critical_values(cells)
+    low = np.concatenate([atoms.low, critical - width])
+    high = np.concatenate([atoms.high, critical + width])
+    for start, end in zip(low, high, strict=True):
+        quantiles = quantiles[(quantiles < start) | (quantiles > end)]
+    special = np.concatenate([low, high])
     quantiles = np.unique(quantiles)
     edges = np.unique(np.concatenate([quantiles, special]))
     return edges, np.isin(edges, np.concatenate([quantiles[::2], special]))
@@ -92,41 +109,74 @@ def _ranked(cells: RayCells) -> tuple[Floats, Floats]:
     return middle[order], np.cumsum(cells.mass[order])
 
 
-def _label_scale(cells: RayCells) -> float:
-    """The root mean square of the label; 1 where it is always zero (a link may vanish at some known coordinates)."""
-    return float(np.sqrt(np.sum(cells.mass * cells.first**2) / np.sum(cells.mass))) or 1.0
+@dataclass(frozen=True)
+class _Atoms:
+    """Values that the label takes with positive probability, as intervals a few roundings wide: low, high (A,).
 
-
-def _atoms(cells: RayCells) -> Floats:
-    """Values that the label takes on cells of positive total probability."""
-    flat = np.abs(cells.last - cells.first) <= 1e-10 * np.maximum(np.abs(cells.first), _label_scale(cells))
-    if not flat.any():
-        return np.zeros(0)
-    digits = np.round(cells.first[flat], 9)
-    values, place = np.unique(digits, return_inverse=True)
-    mass = np.bincount(place, cells.mass[flat])
-    many = np.bincount(place) > 3  # an extremum makes one flat cell on a ray; an atom makes many
-    return values[(mass > _ATOM_MASS) & many]
-
-
-def _critical_values(cells: RayCells) -> Floats:
-    """Values at which many rays turn round or begin: there the density of the label and G may jump.
-
-    A bin that contained such a value would mix two very different conditional laws.
+    `unresolved` are the cells of constant label that are no part of an atom: rounding has cut a continuum into steps.
     """
-    ray, first, last = cells.line, cells.first, cells.last
-    begins = np.append(True, ray[1:] != ray[:-1])
-    together = np.append(False, ~begins[1:] & (np.abs(first[1:] - last[:-1]) <= 1e-9 * _label_scale(cells)))
-    rise = last - first
-    turns = together & (rise * np.append(0.0, rise[:-1]) < 0)
-    place = np.nonzero(turns)[0]
-    # The extremum of the parabola through the three values around the turning point (equal steps).
-    curvature = rise[place] - rise[place - 1]
-    mean_slope = 0.5 * (rise[place] + rise[place - 1])
-    extrema = first[place] - 0.5 * mean_slope**2 / curvature
-    candidates = np.concatenate([extrema, first[begins]])
-    values, counts = np.unique(np.round(candidates / _label_scale(cells), 5), return_counts=True)
-    return values[counts >= max(1, 0.02 * np.count_nonzero(begins))] * _label_scale(cells)
+
+    low: Floats
+    high: Floats
+    unresolved: Booleans
+
+
+def _atoms(cells: RayCells) -> _Atoms:
+    """The values of the cells of constant label, as far as they recur."""
+    still = np.flatnonzero(cells.blur > 0)
+    number, least, largest = clusters(cells.first[still], _ATOM_WIDTH * cells.blur[still])
+    count, mass, blur = np.bincount(number), np.bincount(number, cells.mass[still]), np.zeros(least.size)
+    np.maximum.at(blur, number, cells.blur[still])
+    heavy = (mass > _ATOM_MASS) & (count >= _ATOM_CELLS)
+    single = largest - least <= 2 * _ATOM_WIDTH * blur
+    unresolved = np.zeros(cells.blur.size, dtype=bool)
+    unresolved[still] = (heavy & ~single)[number]
+    atom, room = heavy & single, _ATOM_WIDTH * blur
+    return _Atoms((least - room)[atom], (largest + room)[atom], unresolved)
+
+
+def _lost(cells: RayCells, directions: Floats, atoms: _Atoms) -> float:
+    """E[|z z^T - I|^2] over cells that are constant only because the label has run out of digits.
+
+    At the edge of a true plateau, such as that of a ReLU, the label sets off at once. One that creeps towards its
+    plateau by less and less, such as tanh far out, has merely come to the end of double precision.
+    """
+    still = cells.blur > 0
+    if not still.any():
+        return 0.0
+    beside = np.append(False, cells.line[1:] == cells.line[:-1])
+    run = np.cumsum(np.append(True, still[1:] != still[:-1]) | ~beside)
+    blur = np.zeros(run[-1] + 1)
+    np.maximum.at(blur, run, cells.blur)
+    slow = np.zeros(run[-1] + 1, dtype=bool)
+    rise, here, before = np.abs(cells.rise), np.arange(still.size)[beside], np.flatnonzero(beside) - 1
+    for moving, resting in ((here, before), (before, here)):
+        fading = ~still[moving] & still[resting] & (rise[moving] <= _FADING * blur[run[resting]])
+        slow[run[resting[fading]]] = True
+    lost = atoms.unresolved | (still & slow[run])
+    square = cells.high[lost] ** 2 * np.sum(directions[cells.line[lost]] ** 2, axis=1)  # |z|^2, at most
+    return float(np.sum(cells.mass[lost] * (square**2 + directions.shape[1])))
+
+
+def _critical_values(cells: RayCells) -> tuple[Floats, Floats]:
+    """Values at which many rays turn round, jump or begin: there the density of the label and G may jump.
+
+    A bin that contained such a value would mix two very different conditional laws. Also how far each may be off.
+    """
+    size, goes_on = np.abs(cells.rise), cells.continues
+    begins = np.flatnonzero(~goes_on)
+    ends = begins[1:] - 1
+    ends = ends[cells.line[ends] == cells.line[ends + 1]]  # before a jump; the end of a ray is no value of its own
+    turns = cells.turns
+    candidates = np.concatenate([cells.first[turns], cells.first[begins], cells.last[ends]])
+    change = np.concatenate([np.minimum(size[turns], size[turns - 1]), size[begins], size[ends]])
+    reach = _CRITICAL * change + 2 * np.spacing(np.abs(candidates))
+    number, least, largest = clusters(candidates, reach)
+    width = np.zeros(least.size)
+    np.maximum.at(width, number, reach)
+    rays = np.count_nonzero(np.append(True, cells.line[1:] != cells.line[:-1]))
+    common = np.bincount(number, minlength=least.size) >= max(1, _COMMON * rays)
+    return 0.5 * (least + largest)[common], (0.5 * (largest - least) + width)[common]
 
 
 def _noise_edges(cells: RayCells, noise: float, bins: int) -> tuple[Floats, Booleans]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from featlab.analysis.budget import check_time, doing
 from featlab.analysis.conditional import LabelTable, label_tables
 from featlab.analysis.grids import known_rule, slice_at
 from featlab.analysis.rays import RayCells, cells_of_rays
@@ -41,10 +42,13 @@ class SecondMoments:
     Attributes:
         operator: (q(q+1)/2, same).
         error: the numerical error of its largest eigenvalue, from half the bins, half the cells and fewer directions.
+        lost: by how much the true eigenvalue may be larger still, because double precision does not tell some labels
+            apart.
     """
 
     operator: Floats
     error: float
+    lost: float = 0.0
 
     @property
     def top(self) -> float:
@@ -103,34 +107,37 @@ def second_moments(target: Target, known: Floats) -> SecondMoments:
     """F at the known subspace (orthonormal columns), with its numerical error from a coarser computation."""
     resolution = _CONDITIONAL_RESOLUTION if known.shape[1] else _RESOLUTION
     nodes, steps = resolution[target.rank - known.shape[1] + target.hidden]
-    fine, half_bins = _operator(target, known, nodes, steps)
-    half_steps, _ = _operator(target, known, nodes, steps // 2)
-    fewer_directions, _ = _operator(target, known, max(1, (3 * nodes) // 4), steps)
+    doing(f"the critical sample ratio, {known.shape[1]} directions known")
+    fine, half_bins, lost = _operator(target, known, nodes, steps)
+    half_steps, _, _ = _operator(target, known, nodes, steps // 2)
+    fewer_directions, _, _ = _operator(target, known, max(1, (3 * nodes) // 4), steps)
     # The label is taken to be linear along a cell, an error of second order in the cell's length: extrapolate it away.
     best = fine + (fine - half_steps) / 3
     top = _top(best)
     # If the average over directions converges only as 1 / nodes, its error is three times the change from 3/4 of them.
     of_directions = 3 * abs(_top(fine) - _top(fewer_directions))
-    return SecondMoments(best, abs(top - _top(fine)) + of_directions + abs(_top(fine) - _top(half_bins)))
+    return SecondMoments(best, abs(top - _top(fine)) + of_directions + abs(_top(fine) - _top(half_bins)), lost)
 
 
 def _top(operator: Floats) -> float:
     return float(np.linalg.eigvalsh(operator)[-1])
 
 
-def _operator(target: Target, known: Floats, nodes: int, steps: int) -> tuple[Floats, Floats]:
-    """F with the full number of bins and with half of it, averaged over the known coordinates."""
+def _operator(target: Target, known: Floats, nodes: int, steps: int) -> tuple[Floats, Floats, float]:
+    """F with the full number of bins and with half of it, averaged over the known coordinates, and what may be lost."""
     unknown = complement(known)
     size = symmetric_basis(unknown.shape[1]).shape[0]
-    full, half = np.zeros((size, size)), np.zeros((size, size))
+    full, half, lost = np.zeros((size, size)), np.zeros((size, size)), 0.0
     rule = known_rule(target, known, _KNOWN_NODES[known.shape[1]])
     bins = _CONDITIONAL_BINS if known.shape[1] else _BINS
     for point, weight in zip(rule.points, rule.weights, strict=True):
-        cells, directions = cells_at(target, known, unknown, point, nodes, steps)
+        check_time()
+        cells, directions = _cells_at(target, known, unknown, point, nodes, steps)
         table, wider = label_tables(cells, directions, unknown.shape[1], bins, target.noise)
         full += weight * _operator_of(table)
         half += weight * _operator_of(wider)
-    return full, half
+        lost += float(weight) * table.lost
+    return full, half, lost
 
 
 def _operator_of(table: LabelTable) -> Floats:
@@ -140,7 +147,7 @@ def _operator_of(table: LabelTable) -> Floats:
     return np.einsum("b,bail,cil->ac", 1 / table.mass, applied, basis, optimize=True)
 
 
-def cells_at(
+def _cells_at(
     target: Target, known: Floats, unknown: Floats, point: Floats, nodes: int, steps: int
 ) -> tuple[RayCells, Floats]:
     """Cells of the rays of z (and of the noise inside the link) at fixed known coordinates, and the directions."""

@@ -10,6 +10,7 @@ import numpy as np
 from featlab.analysis.energies import Energies, hermite_energies
 from featlab.analysis.grids import build_grids
 from featlab.analysis.levels import ROUNDING, SURE
+from featlab.analysis.residuals import learnable_variance
 from featlab.analysis.structured.parts import Group, Parts
 from featlab.gaussian.hermite import Floats, Integers, hermite_all, multi_indices
 from featlab.targets import Target
@@ -132,7 +133,9 @@ def _of_group(group: Group, rank: int) -> Expansion:
 
 @lru_cache(maxsize=128)
 def _energies(part: Target, degree: int) -> Energies:
-    return hermite_energies(build_grids(part), degree)
+    """Of E[f | h], without what noise variables inside the link add."""
+    energies = hermite_energies(build_grids(part), degree)
+    return energies.without_noise(learnable_variance(part, energies))
 
 
 def _sum(terms: list[Expansion]) -> Expansion:

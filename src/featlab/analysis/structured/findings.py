@@ -14,9 +14,10 @@ from featlab.analysis.staircase import GrandStage, Stage, Staircase, climb_corre
 from featlab.analysis.structured.correlations import coefficient_span, level_of
 from featlab.analysis.structured.expansion import Expansion, energies_of
 from featlab.analysis.structured.grand import grand_of
-from featlab.analysis.structured.structure import Structure
+from featlab.analysis.structured.structure import Structure, structure_of
 from featlab.analysis.subspaces import aligned
 from featlab.gaussian.hermite import Floats
+from featlab.targets.relabelling import informative
 
 _SEARCH = 40
 _REGIMES = 3
@@ -34,6 +35,7 @@ class Findings:
     one_step: Floats
     regimes: tuple[Regime, ...]
     labels: Floats | None
+    doubts: tuple[str, ...] = ()
 
 
 def findings(structure: Structure) -> Findings:
@@ -47,7 +49,7 @@ def findings(structure: Structure) -> Findings:
     return Findings(
         giant=giant,
         leap=leap,
-        grand=grand_of(structure),
+        grand=grand_of(structure_of(informative(target)) or structure),
         energies=energies_of(expansion),
         coordinate_leap=coordinate_leap(expansion.monomials(), target.rank) if leap.complete else None,
         one_step=coefficient_span(expansion, lowest),

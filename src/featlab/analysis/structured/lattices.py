@@ -20,13 +20,16 @@ from typing import NamedTuple
 import numpy as np
 from scipy.fft import irfft, rfft
 
+from featlab.analysis.budget import check_time
 from featlab.analysis.cells import NOISE_REACH, Sharing
-from featlab.analysis.grids import known_rule
+from featlab.analysis.grids import known_rule, slice_at
+from featlab.analysis.rays import RayCells, cells_of_rays
 from featlab.analysis.structured.parts import Group, Parts
 from featlab.analysis.subspaces import complement, nothing
-from featlab.analysis.thresholds import cells_at
 from featlab.gaussian.hermite import Floats
-from featlab.gaussian.quadrature import product_rule
+from featlab.gaussian.polar import direction_rule, is_cone
+from featlab.gaussian.quadrature import moved_surfaces, product_rule
+from featlab.targets import Target
 
 _BINS = 2**16
 # By the number of unknown directions and noise variables of a group: nodes on each panel of angles, cells on each ray.
@@ -104,6 +107,7 @@ def _rules(parts: Parts, known: Floats) -> list[tuple[Floats, Floats]]:
 def _strengths(parts: Parts, known: Floats, noise: float, setting: _Setting) -> tuple[Floats, list[Floats]]:
     operators = [np.zeros((group.part.rank - group.columns(known).shape[1],) * 4) for group in parts.groups]
     for points, weight in _known_points(parts, known):
+        check_time()
         # Groups that are equal, and of which the same is known, have one law.
         keys = [
             (group.part.text, group.columns(known).tobytes(), point.tobytes())
@@ -148,16 +152,29 @@ def _law(group: Group, known: Floats, point: Floats, setting: _Setting) -> _Law:
         return _known_law(group)
     nodes, steps = _RESOLUTION[count + part.hidden]
     nodes, steps = max(1, round(setting.nodes * nodes)), round(setting.steps * steps)
-    cells, directions = cells_at(part, inside, unknown, point, nodes, steps)
+    cells, directions = _cells(part, inside, unknown, point, nodes, steps)
     u = directions[cells.line, :count]
     moment = cells.square[:, None, None] * u[:, :, None] * u[:, None, :] - cells.mass[:, None, None] * np.eye(count)
     return _Law(cells.first, cells.last, cells.mass, moment)
 
 
+def _cells(
+    part: Target, known: Floats, unknown: Floats, point: Floats, nodes: int, steps: int
+) -> tuple[RayCells, Floats]:
+    """Cells of the rays of z (and of the noise inside the link) at fixed known coordinates, and the directions."""
+    offset, turn = slice_at(part, known, unknown, point)
+    dimension = turn.shape[1]
+    surfaces = [surface.function for surface in moved_surfaces(part.kinks, offset, turn)]
+    cones = [surface for surface in surfaces if is_cone(surface, dimension)]
+    others = [surface for surface in surfaces if not is_cone(surface, dimension)]
+    directions, weights = direction_rule(dimension, nodes, cones)
+    return cells_of_rays(lambda z: part.link(offset + z @ turn.T), others, directions, weights, steps), directions
+
+
 def _known_law(group: Group) -> _Law:
     """Of a group that is known: a term is a shift, which changes nothing, but a factor may be zero."""
     rank = group.part.rank
-    cells, _ = cells_at(group.part, nothing(rank), np.eye(rank), np.zeros(0), *_RESOLUTION[rank])
+    cells, _ = _cells(group.part, nothing(rank), np.eye(rank), np.zeros(0), *_RESOLUTION[rank])
     zero = float(cells.mass[(cells.first == 0) & (cells.last == 0)].sum())
     values = np.array([1.0, 0.0])
     return _Law(values, values, np.array([1 - zero, zero]), np.zeros((2, 0, 0)))
