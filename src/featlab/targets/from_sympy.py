@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import re
-
 import sympy
 
 from featlab.errors import InvalidTarget
 from featlab.targets.canonical import MAX_NODES, power
-from featlab.targets.functions import MAX_HERMITE_ORDER, apply_inert, function, row_of
+from featlab.targets.functions import MAX_HERMITE_ORDER, MAX_VARIABLES, VARIABLE, apply_inert, function, row_of
 
-_NAMES = {"Abs": "abs", "Max": "max", "Min": "min", "Heaviside": "step", "hermite_prob": "He"}
+_NAMES = {
+    "Abs": "abs", "Max": "max", "Min": "min", "Heaviside": "step", "hermite_prob": "He", "atan": "arctan",
+    "asinh": "arcsinh", "Mod": "mod",
+}  # fmt: skip
 
 
 def literal_of(expression: sympy.Basic) -> sympy.Expr:
-    """A literal tree for a SymPy expression in symbols named h1..h32, xi1..xi32 and functions of the language."""
+    """A literal tree for a SymPy expression in symbols named h1.., xi1.. and functions of the language."""
     count = sum(1 for _, _ in zip(sympy.preorder_traversal(expression), range(MAX_NODES + 1), strict=False))
     if count > MAX_NODES:
         raise InvalidTarget(f"the expression has more than {MAX_NODES} parts")
@@ -40,8 +41,9 @@ def _convert(node: sympy.Basic) -> sympy.Expr:
 
 
 def _symbol(node: sympy.Symbol) -> sympy.Symbol:
-    if not re.fullmatch(r"(h|xi)([1-9]|[12][0-9]|3[0-2])", node.name):
-        names = "directions are called h1..h32, noise xi1..xi32"
+    match = VARIABLE.fullmatch(node.name)
+    if match is None or int(match[2]) > MAX_VARIABLES:
+        names = f"directions are called h1..h{MAX_VARIABLES}, noise xi1..xi{MAX_VARIABLES}"
         raise InvalidTarget(f"unknown symbol {node.name!r}", suggestion=names)
     return sympy.Symbol(node.name, real=True)
 
@@ -54,6 +56,10 @@ def _function(node: sympy.Basic) -> sympy.Expr:
     arguments = node.args[:1] if row.name == "step" else node.args
     if row.name == "He" and not (isinstance(arguments[0], sympy.Integer) and 0 <= arguments[0] <= MAX_HERMITE_ORDER):
         raise InvalidTarget(f"the order of a Hermite polynomial is an integer from 0 to {MAX_HERMITE_ORDER}")
+    if row.name == "mod" and not (isinstance(arguments[1], sympy.Rational) and arguments[1] > 0):
+        raise InvalidTarget("the second argument of Mod has to be a positive rational number")
+    if row.name == "where":
+        raise InvalidTarget(f"SymPy's {name} is not part of the language")
     converted = [_convert(argument) for argument in arguments]
     if not row.arity[0] <= len(converted) <= row.arity[1]:
         raise InvalidTarget(f"{row.name} takes {row.arity[0]} to {row.arity[1]} arguments, not {len(converted)}")
