@@ -65,7 +65,7 @@ def _parts(analysis: Analysis, dim: int | None, demonstration: Demonstration | N
     ]
     yield _indented(_table(rows, _FIXED, {"justify": "right", **_FIXED}, {}))
     yield _heading("Staircases: the directions found, stage by stage")
-    yield _indented(_table((row for climb in said.climbs for row in _stages(climb, marks)), _FIXED, _FIXED, {}))
+    yield _indented(_table((row for climb in said.climbs for row in _stages(climb, marks)), _FIXED, {}, {}))
     if said.condition:
         yield _indented(Text(said.condition, style="dim"))
     if said.costs:

@@ -33,12 +33,12 @@ def _easy(analysis: Analysis) -> str:
         names, hardest = directions_text(first.directions), max(later, key=_least_ratio)
         return (
             f"n = O(d) samples suffice to find {what}: {names} at any sample ratio n/d > 0 (critical ratio 0), the "
-            f"rest only above a ratio of at least {ratio_text(hardest).removeprefix('> ')}"
+            f"rest only above a ratio {_at_least(hardest)}"
         )
     if first.alpha is None:
+        bound = "" if first.alpha_bound is None else f" ({ratio_text(first)})"
         return (
-            f"n = O(d) samples suffice to find {what}, above a critical sample ratio n/d that was not computed "
-            f"({ratio_text(first)})"
+            f"n = O(d) samples suffice to find {what}, above a critical sample ratio n/d that was not computed{bound}"
         )
     return (
         f"n = O(d) samples suffice to find {what}, but below the critical sample ratio n/d = {ratio_text(first)} "
@@ -49,6 +49,13 @@ def _easy(analysis: Analysis) -> str:
 def _least_ratio(stage: GrandStage) -> float:
     """The critical ratio of a stage, or what is known to lie below it."""
     return stage.alpha or stage.alpha_bound or 0.0
+
+
+def _at_least(stage: GrandStage) -> str:
+    """ "of at least 0.594", or that it was not computed."""
+    if stage.alpha is None and stage.alpha_bound is None:
+        return "that was not computed"
+    return f"of at least {ratio_text(stage).removeprefix('> ')}"
 
 
 def _hard(analysis: Analysis) -> str:
@@ -80,6 +87,6 @@ def _reachable(stages: Sequence[GrandStage]) -> str:
     hardest = max(stages, key=_least_ratio)
     if hardest.kind is not Kind.EASY:
         return f"{names} can be found from n = O(d) samples at any ratio n/d > 0 (critical ratio 0)"
-    bound = "" if len(stages) == 1 and hardest.alpha is not None else "at least "
-    ratio = ratio_text(hardest).removeprefix("> ")
-    return f"{names} can be found from n = O(d) samples above a ratio n/d of {bound}{ratio}"
+    exact = len(stages) == 1 and hardest.alpha is not None
+    ratio = f"of {ratio_text(hardest)}" if exact else _at_least(hardest)
+    return f"{names} can be found from n = O(d) samples above a ratio n/d {ratio}"

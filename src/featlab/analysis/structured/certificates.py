@@ -37,9 +37,10 @@ def label_powers(polynomial: Any) -> list[Expansion]:
 
 def level_of(polynomial: Any, powers: list[Expansion], known: Floats, tilt: float) -> Level:
     """The order at which functions of the label see more than the known directions, as far as it is proven."""
-    level = lowest_level(lambda order: unfolded(powers, known, order), known, 2, tilt)
-    if level.order == 1 or level.doubt:
-        return level
+    for count in range(1, len(powers) + 1):  # the lowest power that sees order 1 sees it most clearly
+        level = lowest_level(lambda order, some=powers[:count]: unfolded(some, known, order), known, 2, tilt)
+        if level.order == 1 or level.doubt:
+            return level
     if not _first_order_vanishes(polynomial, known):
         doubt = (
             f"whether order 1 vanishes is not decided: no power of the label up to {len(powers)} sees it, and no "

@@ -11,6 +11,8 @@ from featlab.analysis.structured.parts import Parts, parts_of
 from featlab.analysis.structured.patterns import Patterns, patterns_of
 from featlab.targets import Target
 
+_MOST_HIDDEN = 4
+
 
 @dataclass(frozen=True)
 class Structure:
@@ -32,6 +34,8 @@ class Structure:
 
 
 def structure_of(target: Target) -> Structure | None:
-    """The structure of a target, or None if it has none that is known here."""
+    """The structure of a target, or None if it has none that is known here, or too much noise inside its link."""
+    if target.hidden > _MOST_HIDDEN:
+        return None
     found = Structure(target, parts_of(target), patterns_of(target), algebra.polynomial_of(target))
     return None if found.parts is found.patterns is found.polynomial is None else found
