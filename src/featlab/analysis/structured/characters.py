@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,11 +28,15 @@ from featlab.analysis.probes import Probes, label_probes
 from featlab.analysis.structured.parts import Group, Parts
 from featlab.analysis.subspaces import complement, readable_basis
 from featlab.gaussian.hermite import Floats, Integers
+from featlab.gaussian.quadrature import Rule, gaussian_panels, roots_on_lines, static_breaks
 from featlab.targets import Target
 
 Complex = np.ndarray
 
 _TESTS = 24
+_LOWEST_OF_GROUPS = 3  # orders 1 and 2 are seen in any basis
+_MOST_ZEROS = 12
+_FAR = 16.0  # where Hermite polynomials of order 40 have died out under the density
 _CHUNK = 16_384
 # By the rank of a group: the highest order at which its tensors are looked for.
 _SEARCH = {1: 40, 2: 16, 3: 12, 4: 12}
@@ -39,8 +44,24 @@ _SEARCH = {1: 40, 2: 16, 3: 12, 4: 12}
 
 @lru_cache(maxsize=128)
 def grids_of(part: Target) -> GridPair:
-    """The grids of a group's function; in one dimension fine ones are cheap."""
-    return build_grids(part, refinement=int(part.rank + part.hidden == 1))
+    """The grids of a group's function; in one dimension panels that shrink towards its kinks and zeros.
+
+    Near a zero |f|^{i t} oscillates on every scale; on panels of geometric lengths it is smooth.
+    """
+    if part.rank + part.hidden > 1:
+        return build_grids(part)
+    centres = [0.0, *static_breaks(part.kinks, 0, 1), *_zeros(part)]
+    steps = 2.0 ** -np.arange(1, 31, 2)
+    around = [centre + sign * steps for centre in centres for sign in (1, -1)]
+    edges = np.unique(np.concatenate([np.linspace(-_FAR, _FAR, 257), centres, *around]))
+    rules = (gaussian_panels(edges, nodes) for nodes in (14, 10))
+    pair = [Grid(Rule(x[:, None], w), part.link(x[:, None]), 1) for x, w in rules]
+    return GridPair(*pair, refinement=0)
+
+
+def _zeros(part: Target) -> list[float]:
+    _, places = roots_on_lines(lambda _, x: part.link(x[:, None]), 1, np.linspace(-8.0, 8.0, 1601) + 1e-4)
+    return places.tolist() if len(places) <= _MOST_ZEROS else []
 
 
 @dataclass(frozen=True)
@@ -178,27 +199,38 @@ def _projected(tensor: Complex, unknown: Floats, order: int) -> Floats:
 
 def _level_of_groups(parts: Parts, known: Floats) -> Level:
     """The lowest order of three and more, from the orders of the groups, where every group knows its own directions."""
-    best: tuple[int, list[tuple[Group, Level]]] | None = None
     searched = max(_SEARCH[group.part.rank] for group in parts.groups)
-    for parity in (0, 1) if parts.product else (0,):
-        openings = _openings(parts, known, parity if parts.product else None)
-        doubt = next((opening.doubt for opening in openings if opening.doubt), None)
-        if doubt:
-            return _without(known, 0.0, searched, doubt)
-        needed = [(group, one.level) for group, one in zip(parts.groups, openings, strict=True) if not one.constant]
-        if needed:
-            orders = [level.order for _, level in needed if level is not None]
-            found = sum(order for order in orders if order) if all(orders) and len(orders) == len(needed) else None
-            chosen = needed
-        else:
-            open_ones = [(g, one.level) for g, one in zip(parts.groups, openings, strict=True) if one.level is not None]
-            found = min((level.order for _, level in open_ones if level.order), default=None)
-            chosen = [(group, level) for group, level in open_ones if level.order == found]
-        if found is not None and (best is None or found < best[0]):
-            best = found, [(group, level) for group, level in chosen if level is not None]
-    if best is None:
-        return _without(known, ROUNDING, searched, None)
-    return _joined(known, *best)
+    best: _Combined | None = None
+    doubts = []
+    for parity in (1, 0) if parts.product else (None,):
+        if best is not None and best.order <= _LOWEST_OF_GROUPS:
+            break  # lower orders are known to vanish
+        openings = _openings(parts, known, parity)
+        doubts += [opening.doubt for opening in openings if opening.doubt]
+        found = _combined(list(zip(parts.groups, openings, strict=True)))
+        best = found if best is None or (found is not None and found.order < best.order) else best
+    if doubts and (best is None or best.order > _LOWEST_OF_GROUPS):
+        return _without(known, 0.0, searched, doubts[0])
+    return _without(known, ROUNDING, searched, None) if best is None else _joined(known, best)
+
+
+class _Combined(NamedTuple):
+    """The order that characters of one parity see, and the groups that open there."""
+
+    order: int
+    openings: list[tuple[Group, Level]]
+
+
+def _combined(openings: list[tuple[Group, _Opening]]) -> _Combined | None:
+    """All groups without a mean at their lowest orders together; if all have one, the groups of the lowest order."""
+    needed = [(group, one.level) for group, one in openings if not one.constant]
+    chosen = [(group, level) for group, level in needed or [(g, one.level) for g, one in openings] if level is not None]
+    orders = [level.order for _, level in chosen if level.order is not None]
+    if needed:
+        return _Combined(sum(orders), chosen) if len(orders) == len(needed) else None
+    if not orders:
+        return None
+    return _Combined(min(orders), [(group, level) for group, level in chosen if level.order == min(orders)])
 
 
 @dataclass(frozen=True)
@@ -270,8 +302,9 @@ def _character_probes(known_dimension: int, parity: int) -> Probes:
     return Probes(np.zeros(_TESTS, dtype=np.intp), values)
 
 
-def _joined(known: Floats, order: int, openings: list[tuple[Group, Level]]) -> Level:
+def _joined(known: Floats, combined: _Combined) -> Level:
     """The level of the whole target that the levels of some groups open together."""
+    order, openings = combined
     columns = []
     for group, level in openings:
         placed = np.zeros((known.shape[0], level.directions.shape[1]))
@@ -280,7 +313,7 @@ def _joined(known: Floats, order: int, openings: list[tuple[Group, Level]]) -> L
     together = np.column_stack(columns)
     directions = readable_basis(together, together.shape[1])
     signals = [level.signal for _, level in openings]
-    signal = prod(signals) if sum(level.order or 0 for _, level in openings) == order else min(signals)
+    signal = prod(signals) if order > max(level.order or 0 for _, level in openings) else min(signals)
     error = max(level.error for _, level in openings)
     tilt = max(level.tilt for _, level in openings)
     return Level(order, directions, directions, signal, error, tilt, tilt, order)

@@ -8,6 +8,7 @@ import numpy as np
 
 from featlab.analysis.energies import Energies, coordinate_leap
 from featlab.analysis.label_law import label_law
+from featlab.analysis.levels import Level
 from featlab.analysis.probes import MOST_DISCRETE_LABELS
 from featlab.analysis.residuals import Regime
 from featlab.analysis.staircase import GrandStage, Stage, Staircase, climb_correlations
@@ -15,7 +16,7 @@ from featlab.analysis.structured.correlations import coefficient_span, level_of
 from featlab.analysis.structured.expansion import Expansion, energies_of
 from featlab.analysis.structured.grand import grand_of
 from featlab.analysis.structured.structure import Structure, structure_of
-from featlab.analysis.subspaces import aligned
+from featlab.analysis.subspaces import aligned, readable_basis
 from featlab.gaussian.hermite import Floats
 from featlab.targets.relabelling import informative
 
@@ -42,7 +43,7 @@ def findings(structure: Structure) -> Findings:
     """Staircases, energies and what follows from them."""
     target, expansion = structure.target, structure.expansion
     giant, leap = (
-        climb_correlations(target.rank, lambda known, tilt, most=most: level_of(expansion, known, most, tilt), most)
+        climb_correlations(target.rank, lambda known, tilt, most=most: _look(expansion, known, most, tilt), most)
         for most in (1, _SEARCH)
     )
     lowest = leap.stages[0].exponent if leap.stages else 0
@@ -56,6 +57,11 @@ def findings(structure: Structure) -> Findings:
         regimes=_regimes(expansion) if structure.polynomial is not None else (),
         labels=_labels(structure),
     )
+
+
+def _look(expansion: Expansion, known: Floats, most: int, tilt: float) -> Level:
+    # Directions that were found one after the other may span axes without being axes.
+    return level_of(expansion, readable_basis(known, known.shape[1]), most, tilt)
 
 
 def _regimes(expansion: Expansion) -> tuple[Regime, ...]:

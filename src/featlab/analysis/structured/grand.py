@@ -8,7 +8,7 @@ import numpy as np
 
 from featlab.analysis.grids import build_grids
 from featlab.analysis.levels import Level
-from featlab.analysis.staircase import GrandStage, Kind, Staircase, climb_labels, grand_staircase
+from featlab.analysis.staircase import Easy, GrandStage, Kind, Look, Staircase, climb_labels, grand_staircase
 from featlab.analysis.structured import certificates, characters, committees, lattices, patterns
 from featlab.analysis.structured.parts import MOST_OF_A_GROUP, Parts, merged
 from featlab.analysis.structured.patterns import Patterns
@@ -28,18 +28,25 @@ def grand_of(structure: Structure) -> Staircase[GrandStage]:
 
     Where alpha is not computed, an EASY stage has all directions that are visible at order 2, and a doubt says why.
     """
-    rank, noise = structure.target.rank, structure.target.noise
+    look, easy = _means(structure)
+    # Directions that were found one after the other may span axes without being axes.
+    return climb_labels(
+        structure.target.rank,
+        lambda known, tilt: look(readable_basis(known, known.shape[1]), tilt),
+        lambda known, level: easy(readable_basis(known, known.shape[1]), level),
+    )
+
+
+def _means(structure: Structure) -> tuple[Look, Easy]:
+    """How to look for the next level, and what an EASY one opens."""
+    noise = structure.target.noise
     if structure.parts is not None:
-        parts = structure.parts
-        look = partial(characters.level_of, parts)
-        return climb_labels(rank, look, lambda known, level: _easy_of_parts(parts, noise, known, level))
+        return partial(characters.level_of, structure.parts), partial(_easy_of_parts, structure.parts, noise)
     if structure.patterns is not None:
-        of_signs = structure.patterns
-        look = partial(patterns.level_of, of_signs)
-        return climb_labels(rank, look, lambda known, level: _easy_of_patterns(of_signs, noise, known, level))
+        return partial(patterns.level_of, structure.patterns), partial(_easy_of_patterns, structure.patterns, noise)
     powers = certificates.label_powers(structure.polynomial)
     look = partial(certificates.level_of, structure.polynomial, powers)
-    return climb_labels(rank, look, lambda known, level: _easy_of_polynomial(structure, known, level))
+    return look, partial(_easy_of_polynomial, structure)
 
 
 def _without_ratio(level: Level, why: str) -> tuple[GrandStage, str]:

@@ -194,7 +194,7 @@ def _of_sum(laws: list[_Law], times: list[int], noise: float, bins: int) -> Iter
         others = damping * _others(transforms, times, place)
         size = laws[place].moment.shape[1]
         table = irfft(own * others[:, None], bins, axis=0)
-        yield _kept(table[:, 0], table[:, 1:].reshape(-1, size, size))
+        yield _kept(table[:, 0], table[:, 1:].reshape(len(table), size, size))
 
 
 def _others(transforms: list[np.ndarray], times: list[int], place: int) -> np.ndarray:
@@ -251,7 +251,7 @@ def _of_product(laws: list[_Law], times: list[int], bins: int) -> Iterator[tuple
         table = np.concatenate([both[0] + both[1], both[0] - both[1]]) / 2
         of_zero = np.append(1 - never_zero, -table[:, 1:].sum(axis=0))  # over all labels E[zz^T - I] is zero
         table = np.vstack([table, of_zero])
-        yield _kept(table[:, 0], table[:, 1:].reshape(-1, size, size))
+        yield _kept(table[:, 0], table[:, 1:].reshape(len(table), size, size))
 
 
 def _of_factor(law: _Law, extent: float, bins: int) -> tuple[np.ndarray, np.ndarray]:
