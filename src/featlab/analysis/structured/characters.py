@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from featlab.analysis.budget import check_time
 from featlab.analysis.grids import Grid, GridPair, build_grids
 from featlab.analysis.levels import DOUBT, ROUNDING, SURE, Level, find_level, level_tests, lowest_level
 from featlab.analysis.probes import Probes, label_probes
@@ -136,10 +137,10 @@ def _character(labels: Floats, tests: _Tests, multiplied: bool) -> Complex:
 def level_of(parts: Parts, known: Floats, tilt: float) -> Level:
     """The lowest order at which functions of the label and of the known directions see the others."""
     tests, unknown = _tests(parts, known), complement(known)
+    both = [_of_groups(parts, tests, which) for which in ("fine", "coarse")]
 
     def unfolded(order: int) -> tuple[Floats, Floats]:
-        fine, coarse = (_whole(parts, tests, order, which) for which in ("fine", "coarse"))
-        fine, coarse = (_projected(tensor, unknown, order) for tensor in (fine, coarse))
+        fine, coarse = (_projected(_whole(parts, moments, order), unknown, order) for moments in both)
         errors = np.linalg.norm(fine - coarse, axis=(0, 2))
         for parity in (0, 1):
             # A test may agree on the two grids by accident: none is taken for more accurate than the middle one.
@@ -159,18 +160,23 @@ def level_of(parts: Parts, known: Floats, tilt: float) -> Level:
     return _level_of_groups(parts, known)
 
 
-def _whole(parts: Parts, tests: _Tests, order: int, which: str) -> Complex:
-    """The moments of the whole target of order 1, (tests, rank), or 2, (tests, rank, rank)."""
-    cache: dict[tuple[str, bytes], _Moments] = {}  # equal groups with equal waves are computed once
-    moments = []
+def _of_groups(parts: Parts, tests: _Tests, which: str) -> list[_Moments]:
+    """The moments of every group on the "fine" or the "coarse" grids; equal groups with equal waves once."""
+    found: dict[tuple[str, bytes], _Moments] = {}
+    keys = []
     for group in parts.groups:
         wave = tests.wave[:, list(group.axes)]
-        key = (group.part.text, wave.tobytes())
-        if key not in cache:
-            cache[key] = _moments(getattr(grids_of(group.part), which), tests, wave, parts.product)
-        moments.append(cache[key])
+        keys.append((group.part.text, wave.tobytes()))
+        if keys[-1] not in found:
+            check_time()
+            found[keys[-1]] = _moments(getattr(grids_of(group.part), which), tests, wave, parts.product)
+    return [found[key] for key in keys]
+
+
+def _whole(parts: Parts, moments: list[_Moments], order: int) -> Complex:
+    """The moments of the whole target of order 1, (tests, rank), or 2, (tests, rank, rank)."""
     zeroth = [moment.zeroth for moment in moments]
-    shape = (len(tests.frequency), *(parts.rank,) * order)
+    shape = (len(zeroth[0]), *(parts.rank,) * order)
     total = np.zeros(shape, dtype=complex)
     for g, group in enumerate(parts.groups):
         axes = list(group.axes)

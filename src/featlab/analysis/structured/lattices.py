@@ -51,6 +51,9 @@ class _Law(NamedTuple):
     moment: Floats  # (cells, q, q)
 
 
+_Laws = dict[tuple[str, bytes, bytes, float, float], _Law]
+
+
 @dataclass(frozen=True)
 class Strengths:
     """The top eigenvalue of E[G_g M G_g] for each group, the subspace of its eigenmatrix, and the numerical error."""
@@ -81,12 +84,13 @@ def why_not(parts: Parts, known: Floats, noise: float) -> str | None:
 
 def strengths(parts: Parts, known: Floats, noise: float) -> Strengths:
     """The strength of every group at a stage whose order 1 vanishes; 0 for groups that are known."""
-    best, subspaces = _strengths(parts, known, noise, _Setting())
+    laws: _Laws = {}
+    best, subspaces = _strengths(parts, known, noise, _Setting(), laws)
     error = 0.0
     for setting in (_Setting(bins=_BINS // 2), _Setting(steps=0.5), _Setting(nodes=0.75)):
         if setting.nodes < 1 and all(group.part.rank + group.part.hidden == 1 for group in parts.groups):
             continue  # one dimension has two directions
-        other, _ = _strengths(parts, known, noise, setting)
+        other, _ = _strengths(parts, known, noise, setting, laws)
         # Averages over directions may converge only as 1 / nodes, bins at a singularity as the root of their width:
         # then the error is up to three times the change.
         error += (1 if setting.steps < 1 else 3) * float(np.max(np.abs(other - best)))
@@ -104,30 +108,31 @@ def _rules(parts: Parts, known: Floats) -> list[tuple[Floats, Floats]]:
     return rules
 
 
-def _strengths(parts: Parts, known: Floats, noise: float, setting: _Setting) -> tuple[Floats, list[Floats]]:
+def _strengths(
+    parts: Parts, known: Floats, noise: float, setting: _Setting, laws: _Laws
+) -> tuple[Floats, list[Floats]]:
+    """The strength and the subspace of every group; `laws` keeps what was computed before."""
     operators = [np.zeros((group.part.rank - group.columns(known).shape[1],) * 4) for group in parts.groups]
     for points, weight in _known_points(parts, known):
-        check_time()
         # Groups that are equal, and of which the same is known, have one law.
-        keys = [
-            (group.part.text, group.columns(known).tobytes(), point.tobytes())
-            for group, point in zip(parts.groups, points, strict=True)
-        ]
-        laws = {key: _law(parts.groups[k], known, points[k], setting) for key, k in _last_places(keys).items()}
-        times = [keys.count(key) for key in laws]
+        keys = []
+        for group, point in zip(parts.groups, points, strict=True):
+            what = (group.part.text, group.columns(known).tobytes(), point.tobytes())
+            keys.append((*what, setting.steps, setting.nodes))
+            if keys[-1] not in laws:
+                check_time()
+                laws[keys[-1]] = _law(group, known, point, setting)
+        times = {key: keys.count(key) for key in keys}
+        some = [laws[key] for key in times]
         if parts.product:
-            tables = _of_product(list(laws.values()), times, setting.bins)
+            tables = _of_product(some, list(times.values()), setting.bins)
         else:
-            tables = _of_sum(list(laws.values()), times, noise / parts.scale**2, setting.bins)
-        grams = {key: gram(*table) for key, table in zip(laws, tables, strict=True)}
+            tables = _of_sum(some, list(times.values()), noise / parts.scale**2, setting.bins)
+        grams = {key: gram(*table) for key, table in zip(times, tables, strict=True)}
         for operator, key in zip(operators, keys, strict=True):
             operator += weight * grams[key]
     found = [top(operator) for operator in operators]
     return np.array([value for value, _ in found]), [subspace for _, subspace in found]
-
-
-def _last_places(keys: list[tuple[str, bytes, bytes]]) -> dict[tuple[str, bytes, bytes], int]:
-    return {key: place for place, key in enumerate(keys)}
 
 
 def _known_points(parts: Parts, known: Floats) -> Iterator[tuple[list[Floats], float]]:
@@ -224,7 +229,7 @@ def spread(first: Floats, last: Floats, mass: Floats) -> tuple[float, float, flo
 
 def _binned(share: Sharing, law: _Law) -> Floats:
     """(bins, 1 + q^2): the mass and the moment of every bin."""
-    columns = [law.mass, *law.moment.reshape(len(law.mass), -1).T]
+    columns = [law.mass, *law.moment.reshape(len(law.mass), law.moment.shape[1] ** 2).T]
     return np.column_stack([share.collect(column) for column in columns])
 
 
@@ -289,7 +294,7 @@ def _cut_at_zero(law: _Law) -> _Law:
 def gram(mass: Floats, moment: Floats) -> Floats:
     """sum over bins of moment_ij moment_kl / mass: with G = moment / mass it is E[G_ij G_kl]."""
     size = moment.shape[1]
-    flat = moment.reshape(len(mass), -1)
+    flat = moment.reshape(len(mass), size**2)
     return ((flat / mass[:, None]).T @ flat).reshape(size, size, size, size)
 
 
