@@ -111,7 +111,7 @@ def test_the_seven_directions_of_the_catalogue() -> None:
 
 
 def test_order_one_is_proven_or_left_undecided() -> None:
-    """Flips of signs forbid it in the first. In the second h1 has none, and a third of a turn of (h1, h2) forbids it."""
+    """Flips of signs forbid it in the first; in the second, for h1, only a third of a turn of (h1, h2) does."""
     assert stages("h1*h2*h3 + h3*h4*h5 + h5*h6*h1")[0][:2] == ("easy", 2)
     found = analysed("h1**3 - 3*h1*h2**2 + h3*h4*h5*h6*h7")
     assert found.verdict is Verdict.UNDECIDED

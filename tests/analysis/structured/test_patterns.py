@@ -69,7 +69,7 @@ def test_hermite_coefficients_are_those_of_quadrature() -> None:
     np.testing.assert_allclose(found.per_degree[:7], energies.per_degree, atol=1e-10)
 
 
-@pytest.mark.parametrize("text", ["sign(h1)*h2", "sign(h1 + h2)", "relu(h1)"])
+@pytest.mark.parametrize("text", ["sign(h1)*h2", "sign(h1 + h2) + sign(h1)", "relu(h1)"])
 def test_what_is_no_function_of_signs_is_none(text: str) -> None:
     assert patterns_of(target(text)) is None
 
