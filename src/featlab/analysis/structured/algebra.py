@@ -15,7 +15,7 @@ from sympy.polys.domains import QQ
 from sympy.polys.rings import ring
 
 from featlab.analysis.structured.expansion import Expansion
-from featlab.gaussian.hermite import Integers
+from featlab.gaussian.hermite import Floats, Integers
 from featlab.targets import Target
 from featlab.targets.evaluate import number
 from featlab.targets.functions import is_call
@@ -83,7 +83,7 @@ def expansion_of(polynomial: Any) -> Expansion:
     sizes = [float(value) * prod(factorial(a) for a in index) ** 0.5 for index, value in found.items()]
     coefficients = np.array(sizes)
     degrees = indices.sum(axis=1)
-    per_degree = np.bincount(degrees, coefficients**2)
+    per_degree: Floats = np.bincount(degrees, coefficients**2).astype(float)
     variance = float(per_degree[1:].sum())
     errors = _LAST_DIGIT * np.abs(coefficients)
     return Expansion(indices, coefficients, errors, int(degrees.max()), variance, per_degree)

@@ -16,6 +16,7 @@ What none of these decides stays undecided.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ def label_powers(polynomial: Any) -> list[Expansion]:
 def level_of(polynomial: Any, powers: list[Expansion], known: Floats, tilt: float) -> Level:
     """The order at which functions of the label see more than the known directions, as far as it is proven."""
     for count in range(1, len(powers) + 1):  # the lowest power that sees order 1 sees it most clearly
-        level = lowest_level(lambda order, some=powers[:count]: unfolded(some, known, order), known, 2, tilt)
+        level = lowest_level(partial(unfolded, powers[:count], known), known, 2, tilt)
         if level.order == 1 or level.doubt:
             return level
     if not _first_order_vanishes(polynomial, known):

@@ -56,8 +56,8 @@ def grids_of(part: Target) -> GridPair:
     around = [centre + sign * steps for centre in centres for sign in (1, -1)]
     edges = np.unique(np.concatenate([np.linspace(-_FAR, _FAR, 257), centres, *around]))
     rules = (gaussian_panels(edges, nodes) for nodes in (14, 10))
-    pair = [Grid(Rule(x[:, None], w), part.link(x[:, None]), 1) for x, w in rules]
-    return GridPair(*pair, refinement=0)
+    fine, coarse = (Grid(Rule(x[:, None], w), part.link(x[:, None]), 1) for x, w in rules)
+    return GridPair(fine, coarse, refinement=0)
 
 
 def _zeros(part: Target) -> list[float]:
@@ -180,7 +180,7 @@ def _whole(parts: Parts, moments: list[_Moments], order: int) -> Complex:
     total = np.zeros(shape, dtype=complex)
     for g, group in enumerate(parts.groups):
         axes = list(group.axes)
-        others = prod(zeroth[:g] + zeroth[g + 1 :])
+        others = prod(zeroth[:g] + zeroth[g + 1 :], start=np.ones(len(total)))
         if order == 1:
             total[:, axes] = moments[g].first * others[:, None]
             continue

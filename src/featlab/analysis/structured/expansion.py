@@ -76,7 +76,7 @@ def energies_of(expansion: Expansion) -> ListedEnergies:
         coefficients.append(found)
         errors.append(float(np.max(expansion.errors[here], initial=ROUNDING * np.sqrt(expansion.variance))))
     listed = tuple(expansion.monomials())
-    return ListedEnergies(expansion.rank, tuple(coefficients), tuple(errors), expansion.variance, listed)
+    return ListedEnergies(expansion.rank, tuple(coefficients), tuple(errors), expansion.variance, listed=listed)
 
 
 def of_parts(parts: Parts) -> Expansion:
@@ -190,8 +190,12 @@ def _times(left: Expansion, right: Expansion) -> Expansion:
 def _without_zeros(expansion: Expansion) -> Expansion:
     """Without the coefficients that are zero up to their errors: half of those of an even or an odd function."""
     kept = np.abs(expansion.coefficients) > expansion.errors
-    parts = (getattr(expansion, name)[kept] for name in ("indices", "coefficients", "errors"))
-    return Expansion(*parts, expansion.searched, expansion.variance, expansion.per_degree)
+    return replace(
+        expansion,
+        indices=expansion.indices[kept],
+        coefficients=expansion.coefficients[kept],
+        errors=expansion.errors[kept],
+    )
 
 
 def sign_coefficients(degree: int) -> Floats:

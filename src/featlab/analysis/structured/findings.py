@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -42,10 +43,7 @@ class Findings:
 def findings(structure: Structure) -> Findings:
     """Staircases, energies and what follows from them."""
     target, expansion = structure.target, structure.expansion
-    giant, leap = (
-        climb_correlations(target.rank, lambda known, tilt, most=most: _look(expansion, known, most, tilt), most)
-        for most in (1, _SEARCH)
-    )
+    giant, leap = (climb_correlations(target.rank, partial(_look, expansion, most), most) for most in (1, _SEARCH))
     lowest = leap.stages[0].exponent if leap.stages else 0
     return Findings(
         giant=giant,
@@ -59,7 +57,7 @@ def findings(structure: Structure) -> Findings:
     )
 
 
-def _look(expansion: Expansion, known: Floats, most: int, tilt: float) -> Level:
+def _look(expansion: Expansion, most: int, known: Floats, tilt: float) -> Level:
     # Directions that were found one after the other may span axes without being axes.
     return level_of(expansion, readable_basis(known, known.shape[1]), most, tilt)
 

@@ -40,7 +40,8 @@ class Patterns:
     @cached_property
     def labels(self) -> Floats:
         """The different values, ascending."""
-        return np.unique(np.round(self.values, 10))
+        labels: Floats = np.unique(np.round(self.values, 10))
+        return labels
 
     @cached_property
     def label_of(self) -> Integers:
