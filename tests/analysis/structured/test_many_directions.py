@@ -41,6 +41,24 @@ def test_a_sum_of_squares_has_the_ratio_of_its_closed_form(rank: int) -> None:
     assert found.grand_staircase[0].directions.shape[1] == rank
 
 
+def test_a_quadratic_form_is_a_sum_in_its_own_directions() -> None:
+    """Pairs of all six: eigenvalues 5/2 once and -1/2 five times, so that it is 5 u1^2 - u2^2 - .. - u6^2."""
+    pairs = analysed("sum(h[i]*h[j] for i in 1..6 for j in 1..6 if i < j)")
+    turned = analysed("5*h1**2 - h2**2 - h3**2 - h4**2 - h5**2 - h6**2")
+    for one, other in zip(pairs.grand_staircase, turned.grand_staircase, strict=True):
+        assert one.directions.shape == other.directions.shape
+        assert one.alpha == pytest.approx(other.alpha, abs=2 * (one.alpha_error + other.alpha_error))
+    assert np.allclose(pairs.grand_staircase[0].directions, 6**-0.5)
+
+
+def test_a_quadratic_form_with_a_slope_in_an_eigenspace() -> None:
+    """|h|^2 + h1 + .. + h5 is told by u = sum h / sqrt(5) and the rest: alpha = 4/2 for the four others."""
+    found = analysed("(h1 + h2)**2 + h1**2 + 2*h3**2 + 2*h4**2 + h5**2 + h1*h5 + h3")
+    assert found.grand_staircase[0].kind.value == "trivial"
+    assert found.verdict is Verdict.EASY
+    assert all(stage.alpha is not None for stage in found.grand_staircase)
+
+
 @pytest.mark.parametrize("rank", [5, 7, 20])
 def test_a_parity_is_seen_at_its_own_order_only(rank: int) -> None:
     found = analysed(f"sign({written('h1', rank, '*')})")

@@ -11,6 +11,7 @@ by characters of the label, which factorise. One idea a file:
     lattices       the law of the label of a sum or a product: thresholds
     committees     the same for sums of equal neurons, after the sum of the directions is known
     patterns       functions of signs
+    quadratics     a rotation makes them sums
     certificates   what is proven of a polynomial of many directions
     remainders     what is left of a polynomial once some directions are known
     structure      which of these forms a target has

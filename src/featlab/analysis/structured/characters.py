@@ -44,13 +44,13 @@ _SEARCH = {1: 40, 2: 16, 3: 12, 4: 12}
 
 
 @lru_cache(maxsize=128)
-def grids_of(part: Target) -> GridPair:
+def grids_of(part: Target, refinement: int = 0) -> GridPair:
     """The grids of a group's function; in one dimension panels that shrink towards its kinks and zeros.
 
     Near a zero |f|^{i t} oscillates on every scale; on panels of geometric lengths it is smooth.
     """
     if part.rank + part.hidden > 1:
-        return build_grids(part)
+        return build_grids(part, refinement)
     centres = [0.0, *static_breaks(part.kinks, 0, 1), *_zeros(part)]
     steps = 2.0 ** -np.arange(1, 31, 2)
     around = [centre + sign * steps for centre in centres for sign in (1, -1)]
@@ -77,7 +77,7 @@ class _Tests:
 def _tests(parts: Parts, known: Floats) -> _Tests:
     """Random characters on three scales, in units of the label's own spread, and random waves."""
     generator = np.random.default_rng(20_240_917)
-    scales = np.array([0.5, 1.0, 2.0])[np.arange(_TESTS) % 3]
+    scales = np.array([0.2, 0.5, 1.5])[np.arange(_TESTS) % 3]
     frequency = generator.standard_normal(_TESTS) * scales / _spread(parts)
     wave = (generator.standard_normal((_TESTS, known.shape[1])) * scales[:, None]) @ known.T
     parity = np.arange(_TESTS) % 2 if parts.product else np.zeros(_TESTS, dtype=np.intp)
@@ -135,9 +135,18 @@ def _character(labels: Floats, tests: _Tests, multiplied: bool) -> Complex:
 
 
 def level_of(parts: Parts, known: Floats, tilt: float) -> Level:
-    """The lowest order at which functions of the label and of the known directions see the others."""
+    """The lowest order at which functions of the label and of the known directions see the others.
+
+    What cannot be decided is looked at once more on finer grids.
+    """
+    level = _level(parts, known, tilt, refinement=0)
+    several = any(group.part.rank + group.part.hidden > 1 for group in parts.groups)
+    return _level(parts, known, tilt, refinement=1) if level.doubt and several else level
+
+
+def _level(parts: Parts, known: Floats, tilt: float, refinement: int) -> Level:
     tests, unknown = _tests(parts, known), complement(known)
-    both = [_of_groups(parts, tests, which) for which in ("fine", "coarse")]
+    both = [_of_groups(parts, tests, which, refinement) for which in ("fine", "coarse")]
 
     def unfolded(order: int) -> tuple[Floats, Floats]:
         fine, coarse = (_projected(_whole(parts, moments, order), unknown, order) for moments in both)
@@ -160,7 +169,7 @@ def level_of(parts: Parts, known: Floats, tilt: float) -> Level:
     return _level_of_groups(parts, known)
 
 
-def _of_groups(parts: Parts, tests: _Tests, which: str) -> list[_Moments]:
+def _of_groups(parts: Parts, tests: _Tests, which: str, refinement: int) -> list[_Moments]:
     """The moments of every group on the "fine" or the "coarse" grids; equal groups with equal waves once."""
     found: dict[tuple[str, bytes], _Moments] = {}
     keys = []
@@ -169,7 +178,7 @@ def _of_groups(parts: Parts, tests: _Tests, which: str) -> list[_Moments]:
         keys.append((group.part.text, wave.tobytes()))
         if keys[-1] not in found:
             check_time()
-            found[keys[-1]] = _moments(getattr(grids_of(group.part), which), tests, wave, parts.product)
+            found[keys[-1]] = _moments(getattr(grids_of(group.part, refinement), which), tests, wave, parts.product)
     return [found[key] for key in keys]
 
 

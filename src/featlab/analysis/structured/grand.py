@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -12,6 +13,7 @@ from featlab.analysis.staircase import Easy, GrandStage, Kind, Look, Staircase, 
 from featlab.analysis.structured import certificates, characters, committees, lattices, patterns
 from featlab.analysis.structured.parts import MOST_OF_A_GROUP, Parts, merged
 from featlab.analysis.structured.patterns import Patterns
+from featlab.analysis.structured.quadratics import as_a_sum
 from featlab.analysis.structured.remainders import remainder_of
 from featlab.analysis.structured.structure import Structure, structure_of
 from featlab.analysis.subspaces import complement, readable_basis
@@ -28,25 +30,40 @@ def grand_of(structure: Structure) -> Staircase[GrandStage]:
 
     Where alpha is not computed, an EASY stage has all directions that are visible at order 2, and a doubt says why.
     """
-    look, easy = _means(structure)
+    rank, noise = structure.target.rank, structure.target.noise
+    turned = None if structure.polynomial is None else as_a_sum(structure.polynomial)
+    if turned is not None:
+        return _turned(_climbed(rank, *_of_parts(turned[0], noise)), turned[1])
+    if structure.parts is not None:
+        return _climbed(rank, *_of_parts(structure.parts, noise))
+    if structure.patterns is not None:
+        of_signs = structure.patterns
+        return _climbed(rank, partial(patterns.level_of, of_signs), partial(_easy_of_patterns, of_signs, noise))
+    powers = certificates.label_powers(structure.polynomial)
+    look = partial(certificates.level_of, structure.polynomial, powers)
+    return _climbed(rank, look, partial(_easy_of_polynomial, structure))
+
+
+def _of_parts(parts: Parts, noise: float) -> tuple[Look, Easy]:
+    return partial(characters.level_of, parts), partial(_easy_of_parts, parts, noise)
+
+
+def _climbed(rank: int, look: Look, easy: Easy) -> Staircase[GrandStage]:
     # Directions that were found one after the other may span axes without being axes.
     return climb_labels(
-        structure.target.rank,
+        rank,
         lambda known, tilt: look(readable_basis(known, known.shape[1]), tilt),
         lambda known, level: easy(readable_basis(known, known.shape[1]), level),
     )
 
 
-def _means(structure: Structure) -> tuple[Look, Easy]:
-    """How to look for the next level, and what an EASY one opens."""
-    noise = structure.target.noise
-    if structure.parts is not None:
-        return partial(characters.level_of, structure.parts), partial(_easy_of_parts, structure.parts, noise)
-    if structure.patterns is not None:
-        return partial(patterns.level_of, structure.patterns), partial(_easy_of_patterns, structure.patterns, noise)
-    powers = certificates.label_powers(structure.polynomial)
-    look = partial(certificates.level_of, structure.polynomial, powers)
-    return look, partial(_easy_of_polynomial, structure)
+def _turned(stairs: Staircase[GrandStage], turn: Floats) -> Staircase[GrandStage]:
+    """The staircase in the directions of the target, from one in other orthonormal directions (columns)."""
+    stages = [
+        replace(stage, directions=readable_basis(turn @ stage.directions, stage.directions.shape[1]))
+        for stage in stairs.stages
+    ]
+    return replace(stairs, stages=tuple(stages))
 
 
 def _without_ratio(level: Level, why: str) -> tuple[GrandStage, str]:

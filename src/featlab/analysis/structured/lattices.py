@@ -34,9 +34,8 @@ from featlab.targets import Target
 _BINS = 2**16
 # By the number of unknown directions and noise variables of a group: nodes on each panel of angles, cells on each ray.
 _RESOLUTION = {0: (1, 2), 1: (1, 6400), 2: (48, 400), 3: (14, 160), 4: (7, 80), 5: (4, 40)}
-# By the number of known directions of a group: Gauss nodes on each piece of each known axis.
-_KNOWN_NODES = {1: 20, 2: 8, 3: 5}
-_MOST_POINTS = 400
+# By the number of known directions of groups that are known in part: Gauss nodes on each piece of each of them.
+_KNOWN_NODES = {1: 20, 2: 8, 3: 3}
 _REACH = 9.0  # deviations of the label that the lattice covers, besides the extent of its widest term
 _SMALLEST = 1e-12  # mass of a bin that is rounding of a Fourier transform
 _LOGARITHMS = 36.0  # a factor's size is told down to exp(-36) of the largest
@@ -71,13 +70,16 @@ class _Setting(NamedTuple):
     nodes: float = 1.0
 
 
+_CONDITIONAL = _Setting(bins=2**13, steps=0.25, nodes=0.5)  # where it is done for every point of the known directions
+
+
 def why_not(parts: Parts, known: Floats, noise: float) -> str | None:
     """Why the law of the label is not computed at the known directions; None if it can be."""
     if not parts.split(known):
         return "the known directions mix groups of directions"
     if parts.product and noise > 0:
         return "the label is a product with noise added to it"
-    if prod(len(rule[0]) for rule in _rules(parts, known)) > _MOST_POINTS:
+    if sum(group.columns(known).shape[1] for group in _partly(parts, known)) > max(_KNOWN_NODES):
         return "too many groups are known in part only"
     return None
 
@@ -85,27 +87,34 @@ def why_not(parts: Parts, known: Floats, noise: float) -> str | None:
 def strengths(parts: Parts, known: Floats, noise: float) -> Strengths:
     """The strength of every group at a stage whose order 1 vanishes; 0 for groups that are known."""
     laws: _Laws = {}
-    best, subspaces = _strengths(parts, known, noise, _Setting(), laws)
+    base = _CONDITIONAL if _partly(parts, known) else _Setting()
+    best, subspaces = _strengths(parts, known, noise, base, laws)
     error = 0.0
-    for setting in (_Setting(bins=_BINS // 2), _Setting(steps=0.5), _Setting(nodes=0.75)):
-        if setting.nodes < 1 and all(group.part.rank + group.part.hidden == 1 for group in parts.groups):
+    for other in (
+        base._replace(bins=base.bins // 2),
+        base._replace(steps=base.steps / 2),
+        base._replace(nodes=0.75 * base.nodes),
+    ):
+        if other.nodes < base.nodes and all(group.part.rank + group.part.hidden == 1 for group in parts.groups):
             continue  # one dimension has two directions
-        other, _ = _strengths(parts, known, noise, setting, laws)
+        values, _ = _strengths(parts, known, noise, other, laws)
         # Averages over directions may converge only as 1 / nodes, bins at a singularity as the root of their width:
         # then the error is up to three times the change.
-        error += (1 if setting.steps < 1 else 3) * float(np.max(np.abs(other - best)))
+        error += (1 if other.steps < base.steps else 3) * float(np.max(np.abs(values - best)))
     return Strengths(best, tuple(subspaces), error)
+
+
+def _partly(parts: Parts, known: Floats) -> list[Group]:
+    """The groups that are known in part."""
+    return [group for group in parts.groups if 0 < group.columns(known).shape[1] < group.part.rank]
 
 
 def _rules(parts: Parts, known: Floats) -> list[tuple[Floats, Floats]]:
     """Points (N, s) and weights of the known directions of each group that is known in part."""
-    rules = []
-    for group in parts.groups:
-        inside = group.columns(known)
-        if 0 < inside.shape[1] < group.part.rank:
-            rule = known_rule(group.part, inside, _KNOWN_NODES[inside.shape[1]])
-            rules.append((rule.points, rule.weights))
-    return rules
+    some = _partly(parts, known)
+    together = sum(group.columns(known).shape[1] for group in some)
+    rules = [known_rule(group.part, group.columns(known), _KNOWN_NODES[together]) for group in some]
+    return [(rule.points, rule.weights) for rule in rules]
 
 
 def _strengths(
