@@ -52,11 +52,11 @@ def test_a_quadratic_form_is_a_sum_in_its_own_directions() -> None:
 
 
 def test_a_quadratic_form_with_a_slope_in_an_eigenspace() -> None:
-    """|h|^2 + h1 + .. + h5 is told by u = sum h / sqrt(5) and the rest: alpha = 4/2 for the four others."""
-    found = analysed("(h1 + h2)**2 + h1**2 + 2*h3**2 + 2*h4**2 + h5**2 + h1*h5 + h3")
-    assert found.grand_staircase[0].kind.value == "trivial"
-    assert found.verdict is Verdict.EASY
-    assert all(stage.alpha is not None for stage in found.grand_staircase)
+    """|h|^2 + 2 h1 + 2 h2 tells, once u = (h1 + h2)/sqrt(2) is known, the squares of the four others: alpha = 4/2."""
+    first, second = analysed("h1**2 + h2**2 + h3**2 + h4**2 + h5**2 + 2*h1 + 2*h2").grand_staircase
+    assert np.allclose(first.directions[:, 0], [0.5**0.5, 0.5**0.5, 0, 0, 0])
+    assert second.directions.shape[1] == 4
+    assert second.alpha == pytest.approx(2.0, abs=2 * second.alpha_error)
 
 
 @pytest.mark.parametrize("rank", [5, 7, 20])
