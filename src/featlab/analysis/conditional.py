@@ -58,7 +58,7 @@ def label_tables(
     """
     atoms = _atoms(cells)
     edges, lasting = _noise_edges(cells, noise, bins) if noise > 0 else _edges(cells, bins, atoms)
-    share = Sharing(cells.first, cells.last, edges)
+    share = Sharing(cells.first, cells.last, edges, cells.bends)
     mass = share.collect(cells.mass)
     upper = [(i, j) for i in range(unknown) for j in range(i, unknown)]
     moment: Floats = np.zeros((len(mass), unknown, unknown))
