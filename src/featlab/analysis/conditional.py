@@ -17,7 +17,7 @@ from scipy.special import ndtr
 
 from featlab.analysis.cells import NOISE_REACH, Booleans, Sharing, clusters, convolved
 from featlab.analysis.rays import RayCells
-from featlab.gaussian.hermite import Floats
+from featlab.gaussian.hermite import Floats, Integers
 
 _ATOM_MASS = 1e-7
 _ATOM_CELLS = 4  # an extremum makes one or two cells of constant label on a ray; an atom makes many
@@ -36,8 +36,8 @@ _MOST_NOISE_BINS = 2**16
 class LabelTable:
     """P(Y in bin) and E[z z^T - I; Y in bin] for every bin: mass (B,), moment (B, q, q).
 
-    `lost` is E[|z z^T - I|^2] over the inputs whose labels double precision does not tell apart: by so much at most
-    the trace of F(M) = E[G M G] may be short of the true one.
+    `lost` is the variance of z z^T - I (in the Frobenius norm) among inputs whose labels double precision does not tell
+    apart, summed over such labels: by so much at most E|G|^2, the trace of F(M) = E[G M G], may be short.
     """
 
     mass: Floats
@@ -70,7 +70,7 @@ def label_tables(
         smooth = convolved(table, edges[1] - edges[0], noise)
         mass, moment, lasting = smooth[:, 0], smooth[:, 1:].reshape(moment[1:-1].shape), lasting[1:-1]
     starts = np.append(0, np.nonzero(lasting)[0] + 1)
-    lost = 0.0 if noise > 0 else _lost(cells, directions[:, :unknown], atoms)
+    lost = 0.0 if noise > 0 else _lost(cells, directions[:, :unknown], atoms, share.first_bin)
     return (
         _table(mass, moment, lost),
         _table(np.add.reduceat(mass, starts), np.add.reduceat(moment, starts), lost),
@@ -135,8 +135,8 @@ def _atoms(cells: RayCells) -> _Atoms:
     return _Atoms((least - room)[atom], (largest + room)[atom], unresolved)
 
 
-def _lost(cells: RayCells, directions: Floats, atoms: _Atoms) -> float:
-    """E[|z z^T - I|^2] over cells that are constant only because the label has run out of digits.
+def _lost(cells: RayCells, directions: Floats, atoms: _Atoms, bins: Integers) -> float:
+    """The variance of z z^T - I within each bin, over cells that are constant only because digits have run out.
 
     At the edge of a true plateau, such as that of a ReLU, the label sets off at once. One that creeps towards its
     plateau by less and less, such as tanh far out, has merely come to the end of double precision.
@@ -154,8 +154,14 @@ def _lost(cells: RayCells, directions: Floats, atoms: _Atoms) -> float:
         fading = ~still[moving] & still[resting] & (rise[moving] <= _FADING * blur[run[resting]])
         slow[run[resting[fading]]] = True
     lost = atoms.unresolved | (still & slow[run])
-    square = cells.high[lost] ** 2 * np.sum(directions[cells.line[lost]] ** 2, axis=1)  # |z|^2, at most
-    return float(np.sum(cells.mass[lost] * (square**2 + directions.shape[1])))
+    alike = np.flatnonzero(lost & (cells.mass > 0))
+    if not alike.size:
+        return 0.0
+    mass, place = cells.mass[alike], np.unique(bins[alike], return_inverse=True)[1]
+    z = 0.5 * (cells.low + cells.high)[alike, None] * directions[cells.line[alike]]
+    moments = (z[:, :, None] * z[:, None, :] - np.eye(z.shape[1])).reshape(alike.size, -1)
+    means = np.array([np.bincount(place, mass * column) for column in moments.T]) / np.bincount(place, mass)
+    return float(np.sum(mass * np.sum((moments - means.T[place]) ** 2, axis=1)))
 
 
 def _critical_values(cells: RayCells) -> tuple[Floats, Floats]:
