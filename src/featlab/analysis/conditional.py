@@ -10,7 +10,7 @@ typical label: bins are laid by rank, atoms told by rounding, critical values by
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtr
@@ -36,13 +36,18 @@ _MOST_NOISE_BINS = 2**16
 class LabelTable:
     """P(Y in bin) and E[z z^T - I; Y in bin] for every bin: mass (B,), moment (B, q, q).
 
-    `lost` is the variance of z z^T - I (in the Frobenius norm) among inputs whose labels double precision does not tell
-    apart, summed over such labels: by so much at most E|G|^2, the trace of F(M) = E[G M G], may be short.
+    `lost` is the variance of z z^T - I (in the Frobenius norm) among inputs whose labels the table does not tell apart
+    though they differ, summed over such labels: by so much at most E|G|^2, the trace of F(M) = E[G M G], may be short.
     """
 
     mass: Floats
     moment: Floats
     lost: float = 0.0
+
+    @property
+    def information(self) -> float:
+        """E|G|^2, the trace of F."""
+        return float(np.sum(np.sum(self.moment**2, axis=(1, 2)) / self.mass))
 
 
 def label_tables(
@@ -56,25 +61,48 @@ def label_tables(
         bins: how many bins of the continuous part.
         noise: variance of Gaussian noise added to the label; the table then describes the noisy label.
     """
-    atoms = _atoms(cells)
-    edges, lasting = _noise_edges(cells, noise, bins) if noise > 0 else _edges(cells, bins, atoms)
-    share = Sharing(cells.first, cells.last, edges, cells.bends)
+    layout = _noise_edges(cells, noise, bins) if noise > 0 else _edges(cells, bins)
+    share = Sharing(cells.first, cells.last, layout.edges, cells.bends)
     mass = share.collect(cells.mass)
     upper = [(i, j) for i in range(unknown) for j in range(i, unknown)]
     moment: Floats = np.zeros((len(mass), unknown, unknown))
     for i, j in upper:
         weight = cells.square * directions[cells.line, i] * directions[cells.line, j] - (i == j) * cells.mass
         moment[:, i, j] = moment[:, j, i] = share.collect(weight)
-    if noise > 0:
-        table = np.column_stack([mass, moment.reshape(len(mass), -1)])[1:-1]
-        smooth = convolved(table, edges[1] - edges[0], noise)
-        mass, moment, lasting = smooth[:, 0], smooth[:, 1:].reshape(moment[1:-1].shape), lasting[1:-1]
-    starts = np.append(0, np.nonzero(lasting)[0] + 1)
-    lost = 0.0 if noise > 0 else _lost(cells, directions[:, :unknown], atoms, share.first_bin)
-    return (
-        _table(mass, moment, lost),
-        _table(np.add.reduceat(mass, starts), np.add.reduceat(moment, starts), lost),
-    )
+    if layout.equal is not None:
+        table = np.column_stack([mass, moment.reshape(len(mass), -1)])
+        width = layout.edges[layout.equal.start] - layout.edges[layout.equal.start - 1]
+        table[layout.equal] = convolved(table[layout.equal], width, noise)
+        mass, moment = table[:, 0], table[:, 1:].reshape(moment.shape)
+    fine = _table(mass, moment, _variance_within(cells, directions[:, :unknown], layout.alike, share.first_bin))
+    full, half = (_merged(mass, moment, fine, kept) for kept in (layout.kept, layout.kept & layout.lasting))
+    # What merging loses counts once, in the full table; halving the bins on top of it is to be seen as an error.
+    return full, replace(half, lost=full.lost)
+
+
+def _merged(mass: Floats, moment: Floats, fine: LabelTable, kept: Booleans) -> LabelTable:
+    """The bins between the edges that are kept."""
+    starts = np.append(0, np.nonzero(kept)[0] + 1)
+    table = _table(np.add.reduceat(mass, starts), np.add.reduceat(moment, starts), fine.lost)
+    return replace(table, lost=fine.lost + max(0.0, fine.information - table.information))
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Bins of the label, between ascending edges.
+
+    Attributes:
+        kept: which edges are kept: noise does not let the bins on both sides of the others be told apart.
+        lasting: which of these stay when the bins are halved.
+        alike: cells whose labels differ, but not in double precision.
+        equal: the bins of equal width that noise is spread over, if there is any.
+    """
+
+    edges: Floats
+    kept: Booleans
+    lasting: Booleans
+    alike: Booleans
+    equal: slice | None = None
 
 
 def _table(mass: Floats, moment: Floats, lost: float) -> LabelTable:
@@ -83,23 +111,28 @@ def _table(mass: Floats, moment: Floats, lost: float) -> LabelTable:
     return LabelTable(mass[kept], moment[kept], lost)
 
 
-def _edges(cells: RayCells, bins: int, atoms: _Atoms) -> tuple[Floats, Booleans]:
+def _edges(cells: RayCells, bins: int) -> _Layout:
     """Edges at equal steps of the probit of the label's rank, and around atoms and critical values.
 
-    Also which of them stay when the bins are halved: every other one, and all of the latter kind.
+    Every other one stays when the bins are halved, and all of the latter kind.
     """
-    sorted_labels, rank = _ranked(cells)
-    levels = ndtr(np.linspace(-_PROBIT_REACH, _PROBIT_REACH, bins + 1))
-    quantiles = sorted_labels[np.minimum(np.searchsorted(rank, levels), sorted_labels.size - 1)]
+    atoms, quantiles = _atoms(cells), _quantiles(cells, bins)
     critical, width = _critical_values(cells)
     low = np.concatenate([atoms.low, critical - width])
     high = np.concatenate([atoms.high, critical + width])
     for start, end in zip(low, high, strict=True):
         quantiles = quantiles[(quantiles < start) | (quantiles > end)]
     special = np.concatenate([low, high])
-    quantiles = np.unique(quantiles)
     edges = np.unique(np.concatenate([quantiles, special]))
-    return edges, np.isin(edges, np.concatenate([quantiles[::2], special]))
+    lasting = np.isin(edges, np.concatenate([quantiles[::2], special]))
+    return _Layout(edges, np.full(edges.size, True), lasting, atoms.unresolved | _faded(cells))
+
+
+def _quantiles(cells: RayCells, bins: int) -> Floats:
+    """Labels at equal steps of the probit of their rank, ascending and different."""
+    labels, rank = _ranked(cells)
+    levels = ndtr(np.linspace(-_PROBIT_REACH, _PROBIT_REACH, bins + 1))
+    return np.unique(labels[np.minimum(np.searchsorted(rank, levels), labels.size - 1)])
 
 
 def _ranked(cells: RayCells) -> tuple[Floats, Floats]:
@@ -135,15 +168,15 @@ def _atoms(cells: RayCells) -> _Atoms:
     return _Atoms((least - room)[atom], (largest + room)[atom], unresolved)
 
 
-def _lost(cells: RayCells, directions: Floats, atoms: _Atoms, bins: Integers) -> float:
-    """The variance of z z^T - I within each bin, over cells that are constant only because digits have run out.
+def _faded(cells: RayCells) -> Booleans:
+    """Cells along which the label is constant only because digits have run out.
 
     At the edge of a true plateau, such as that of a ReLU, the label sets off at once. One that creeps towards its
     plateau by less and less, such as tanh far out, has merely come to the end of double precision.
     """
     still = cells.blur > 0
     if not still.any():
-        return 0.0
+        return still
     beside = np.append(False, cells.line[1:] == cells.line[:-1])
     run = np.cumsum(np.append(True, still[1:] != still[:-1]) | ~beside)
     blur = np.zeros(run[-1] + 1)
@@ -153,8 +186,12 @@ def _lost(cells: RayCells, directions: Floats, atoms: _Atoms, bins: Integers) ->
     for moving, resting in ((here, before), (before, here)):
         fading = ~still[moving] & still[resting] & (rise[moving] <= _FADING * blur[run[resting]])
         slow[run[resting[fading]]] = True
-    lost = atoms.unresolved | (still & slow[run])
-    alike = np.flatnonzero(lost & (cells.mass > 0))
+    return still & slow[run]
+
+
+def _variance_within(cells: RayCells, directions: Floats, chosen: Booleans, bins: Integers) -> float:
+    """The variance of z z^T - I among the chosen cells of each bin, summed over the bins."""
+    alike = np.flatnonzero(chosen & (cells.mass > 0))
     if not alike.size:
         return 0.0
     mass, place = cells.mass[alike], np.unique(bins[alike], return_inverse=True)[1]
@@ -185,12 +222,29 @@ def _critical_values(cells: RayCells) -> tuple[Floats, Floats]:
     return 0.5 * (least + largest)[common], (0.5 * (largest - least) + width)[common]
 
 
-def _noise_edges(cells: RayCells, noise: float, bins: int) -> tuple[Floats, Booleans]:
-    """Equal bins, a fraction of the noise's standard deviation wide, over all labels but a mass of 1e-9."""
-    sorted_labels, rank = _ranked(cells)
-    low, high = sorted_labels[np.searchsorted(rank, [1e-9, 1 - 1e-9])]
+def _noise_edges(cells: RayCells, noise: float, bins: int) -> _Layout:
+    """Equal bins, a fraction of the noise's standard deviation wide, over all labels but a mass of 1e-9.
+
+    Labels that spread too widely for that have such bins around their median only. Those far off lie apart by more than
+    the noise, mostly: they have bins by rank, none of them narrower than the noise reaches.
+    """
+    labels, rank = _ranked(cells)
     deviation = np.sqrt(noise)
+    low, middle, high = labels[np.searchsorted(rank, [1e-9, 0.5, 1 - 1e-9])]
     low, high = low - NOISE_REACH * deviation, high + NOISE_REACH * deviation
     wanted = max(bins, int(np.ceil(_NOISE_BINS_PER_SD * (high - low) / deviation)))
-    edges = np.linspace(low, high, min(wanted, _MOST_NOISE_BINS) + 1)
-    return edges, np.arange(edges.size) % 2 == 0
+    nowhere = np.zeros(labels.size, dtype=bool)
+    if wanted <= _MOST_NOISE_BINS:
+        edges = np.linspace(low, high, wanted + 1)
+        every = np.full(edges.size, True)
+        return _Layout(edges, every, np.arange(edges.size) % 2 == 0, nowhere, slice(1, edges.size))
+    reach = 0.5 * _MOST_NOISE_BINS * deviation / _NOISE_BINS_PER_SD
+    equal = np.linspace(middle - reach, middle + reach, _MOST_NOISE_BINS + 1)
+    quantiles = _quantiles(cells, bins)
+    far = NOISE_REACH * deviation
+    below, above = quantiles[quantiles < equal[0] - far], quantiles[quantiles > equal[-1] + far]
+    edges = np.concatenate([below, equal, above])
+    kept = np.append(True, np.diff(np.floor(edges / far)) > 0)
+    kept[below.size : below.size + equal.size] = True
+    lasting = np.isin(np.arange(edges.size), np.flatnonzero(kept)[::2])
+    return _Layout(edges, kept, lasting, nowhere, slice(below.size + 1, below.size + equal.size))
