@@ -11,13 +11,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from featlab.analysis import Analysis, analyse
 from featlab.targets import Target, target
 
-FEW = settings(max_examples=6, deadline=None, derandomize=True, database=None)
+# The draws are the same every time; an analysis of two directions takes half a second and more.
+FEW = settings(max_examples=2, deadline=None, derandomize=True, database=None, phases=[Phase.explicit, Phase.generate])
+MORE = settings(FEW, max_examples=8)
 
 sizes = st.sampled_from([0.25, 0.5, 1.0, 1.5, 3.0])
 one_direction = st.one_of(
@@ -40,7 +42,6 @@ any_target = st.one_of(one_direction, two_directions)
 
 def same(first: Analysis, second: Analysis) -> None:
     """The two say the same, the critical ratios within their stated errors."""
-    assert first.verdict is not None
     assert (first.verdict, first.generative_exponent) == (second.verdict, second.generative_exponent)
     assert len(first.grand_staircase) == len(second.grand_staircase)
     for one, other in zip(first.grand_staircase, second.grand_staircase, strict=True):
@@ -77,11 +78,11 @@ MAPS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "cube": lambda y: y**3,
     "high power": lambda y: y**11,
     "arctan": np.arctan,
-    "sinh": lambda y: np.sinh(np.clip(y, -300, 300)),
+    "signed root": lambda y: np.sign(y) * np.sqrt(np.abs(y)),
 }
 
 
-@FEW
+@MORE
 @given(text=one_direction, name=st.sampled_from(list(MAPS)))
 def test_nor_one_that_only_the_numbers_know(text: str, name: str) -> None:
     same(analyse(target(text)), analyse(relabelled(text, MAPS[name])))
@@ -108,7 +109,7 @@ def test_a_rotation_does_not_matter(size: float, angle: float) -> None:
     same(analyse(target(text)), analyse(target(turned)))
 
 
-@FEW
+@MORE
 @given(text=one_direction)
 def test_an_unused_direction_does_not_matter(text: str) -> None:
     same(analyse(target(text)), analyse(target(f"{text} + h2 - h2")))
@@ -127,9 +128,10 @@ def test_added_noise_is_the_same_inside_the_link_and_outside(text: str, deviatio
 
 
 def test_a_function_that_loses_something_is_seen() -> None:
-    """Negative control: |h1| does not tell the sign of h1 + He2(h1), and the comparison sees it."""
-    whole = analyse(target("h1 + He2(h1)"))
+    """Negative controls: a size does not tell the sign, and a threshold 1% off is another one."""
     with pytest.raises(AssertionError):
-        same(whole, analyse(relabelled("h1 + He2(h1)", np.abs)))
+        same(analyse(target("He3(h1)")), analyse(relabelled("He3(h1)", np.abs)))
+    with pytest.raises(AssertionError):
+        same(analyse(target("He4(h1)")), analyse(relabelled("He4(h1)", np.round)))
     with pytest.raises(AssertionError):
         same(analyse(target("h1*h2 + h1**2")), analyse(target("(h1*h2 + h1**2)**2")))
