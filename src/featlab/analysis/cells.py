@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -36,11 +37,11 @@ class Cells:
     first: Floats
     last: Floats
 
-    @property
+    @cached_property
     def rise(self) -> Floats:
         return self.last - self.first
 
-    @property
+    @cached_property
     def continues(self) -> Booleans:
         """Whether each cell goes on where the one before it ended: on the same line, and without a jump.
 
@@ -50,7 +51,7 @@ class Cells:
         near = np.abs(self.first[1:] - self.last[:-1]) <= _MEETING * np.minimum(size[1:], size[:-1])
         return np.append(False, (self.line[1:] == self.line[:-1]) & near)
 
-    @property
+    @cached_property
     def turns(self) -> Integers:
         """The cells at whose beginning the function turns round."""
         way = np.sign(self.rise)

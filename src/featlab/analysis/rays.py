@@ -69,16 +69,18 @@ def cells_of_rays(
         mass[moved], square[moved] = _chi_moments(dimension, cells.low[moved], cells.high[moved])
     weight = weights[cells.line]
     blur, bends = _blur(link, cells, points), bends_of(cells, turns, dimension, value)
-    return RayCells(**vars(cells), mass=weight * mass, square=weight * square, blur=blur, bends=bends)
+    ends = (cells.line, cells.low, cells.high, cells.first, cells.last)
+    return RayCells(*ends, mass=weight * mass, square=weight * square, blur=blur, bends=bends)
 
 
 def _blur(link: Function, cells: Cells, points: Callable[[Integers, Floats], Floats]) -> Floats:
     """The rounding of the label on cells along which it changes by nothing else; 0 on the others."""
     size, rise = np.maximum(np.abs(cells.first), np.abs(cells.last)), np.abs(cells.rise)
-    still = np.flatnonzero(rise <= _ALMOST_STILL * max(float(np.max(size)), np.finfo(float).tiny))
-    rounding = rounding_of(link, points(cells.line[still], 0.5 * (cells.low[still] + cells.high[still])))
-    blur = np.zeros(size.size)
-    blur[still] = np.where(rise[still] <= _ROUNDINGS * rounding, rounding, 0.0)
+    blur = np.where(rise == 0, np.spacing(size), 0.0)
+    doubtful = np.flatnonzero((rise > 0) & (rise <= _ALMOST_STILL * np.max(size)))
+    middle = 0.5 * (cells.low[doubtful] + cells.high[doubtful])
+    rounding = rounding_of(link, points(cells.line[doubtful], middle))
+    blur[doubtful] = np.where(rise[doubtful] <= _ROUNDINGS * rounding, rounding, 0.0)
     return blur
 
 
