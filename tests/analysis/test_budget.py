@@ -7,6 +7,7 @@ import pytest
 from featlab.analysis import analyse
 from featlab.analysis.budget import OutOfTime, check_time, doing, time_budget
 from featlab.errors import InvalidParameter
+from featlab.reports.verdict_sentence import verdict_sentence
 from featlab.targets import target
 
 
@@ -19,7 +20,7 @@ def test_without_time_nothing_is_claimed() -> None:
 
 
 def test_what_was_decided_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The clock is stopped at the critical ratio: both correlational staircases are known by then."""
+    """The clock runs out at the critical ratio: the staircases are known by then, and that h1*h2 is easy."""
     seconds = iter([0.0])
     monkeypatch.setattr("featlab.analysis.budget.time.process_time", lambda: next(seconds, 0.0))
 
@@ -29,8 +30,10 @@ def test_what_was_decided_holds(monkeypatch: pytest.MonkeyPatch) -> None:
 
     analysis = analyse(target("h1*h2"), budget=5.0, tell=tell)
     assert (analysis.information_exponent, analysis.leap) == (2, 2)
-    assert analysis.verdict == "UNDECIDED"
-    assert analysis.grand_staircase == ()
+    assert analysis.verdict == "EASY"
+    (stage,) = analysis.grand_staircase
+    assert (stage.alpha, stage.alpha_bound, stage.directions.shape) == (None, None, (2, 2))
+    assert "a critical sample ratio n/d that was not computed." in verdict_sentence(analysis)
     assert any("the critical sample ratio, 0 directions known is not finished" in doubt for doubt in analysis.doubts)
 
 

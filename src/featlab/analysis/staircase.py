@@ -63,7 +63,7 @@ class Stage:
 class GrandStage(Stage):
     """A stage of the grand staircase: its kind, and for an easy one the critical sample ratio alpha = n/d.
 
-    Where alpha of an easy stage could not be computed it is None, and `alpha_bound` is a lower bound for it.
+    Where alpha of an easy stage could not be computed it is None; `alpha_bound` is a lower bound for it, if known.
     """
 
     kind: Kind = Kind.TRIVIAL
@@ -168,7 +168,7 @@ def _nothing_found(what: str, level: Level) -> str:
 
 
 def _grand_stage(target: Target, grids: GridPair, known: Floats, level: Level) -> tuple[GrandStage, str | None]:
-    """The stage that a level opens; a doubt if its threshold is too large to be resolved."""
+    """The stage that a level opens; a doubt if its threshold could not be computed."""
     found = (level.directions, level.signal, level.error, level.tilt)
     if level.order == 1:
         # Trivial directions are closed under anyway: take the surest and look again, rather than build on shaky ones.
@@ -176,8 +176,11 @@ def _grand_stage(target: Target, grids: GridPair, known: Floats, level: Level) -
         return GrandStage(1, *surest, Kind.TRIVIAL, 0.0, 0.0), None
     if level.order is None or level.order > 2:
         return GrandStage(level.order or 0, *found, Kind.HARD), None
-    matrices, error = level_matrices(grids, label_probes(grids.fine, known.shape[1]), known)
-    moments = second_moments(target, known)
+    try:
+        matrices, error = level_matrices(grids, label_probes(grids.fine, known.shape[1]), known)
+        moments = second_moments(target, known)
+    except OutOfTime as stop:  # which of the directions come first is then unknown, too
+        return GrandStage(2, *found, Kind.EASY), str(stop)
     blocks, tilt = reducing_subspaces(matrices, error)
     strengths = np.array([moments.restricted(block) for block in blocks])
     strongest = moments.top
