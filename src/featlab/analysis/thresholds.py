@@ -42,8 +42,7 @@ class SecondMoments:
     Attributes:
         operator: (q(q+1)/2, same).
         error: the numerical error of its largest eigenvalue, from half the bins, half the cells and fewer directions.
-        lost: by how much the true eigenvalue may be larger still, because double precision does not tell some labels
-            apart.
+        lost: by how much the true eigenvalue may be larger still, because some labels are not told apart.
     """
 
     operator: Floats

@@ -72,5 +72,5 @@ def ratio_text(stage: GrandStage) -> str:
 
 
 def ratio_relation(stage: GrandStage, sign: str = "=") -> str:
-    """ "= 0.594"; "> 990" whatever the sign where only a bound is known."""
+    """ "= 0.594"; "> 990" where only a bound is known, "not computed" where nothing is, whatever the sign."""
     return ratio_text(stage) if stage.alpha is None else f"{sign} {ratio_text(stage)}"

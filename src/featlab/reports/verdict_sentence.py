@@ -36,9 +36,9 @@ def _easy(analysis: Analysis) -> str:
             f"rest only above a ratio {_at_least(hardest)}"
         )
     if first.alpha is None:
-        bound = "" if first.alpha_bound is None else f" ({ratio_text(first)})"
+        known = "" if first.alpha_bound is None else f" (it is {ratio_text(first)})"
         return (
-            f"n = O(d) samples suffice to find {what}, above a critical sample ratio n/d that was not computed{bound}"
+            f"n = O(d) samples suffice to find {what}, above a critical sample ratio n/d that was not computed{known}"
         )
     return (
         f"n = O(d) samples suffice to find {what}, but below the critical sample ratio n/d = {ratio_text(first)} "
@@ -46,16 +46,15 @@ def _easy(analysis: Analysis) -> str:
     )
 
 
-def _least_ratio(stage: GrandStage) -> float:
-    """The critical ratio of a stage, or what is known to lie below it."""
-    return stage.alpha or stage.alpha_bound or 0.0
-
-
 def _at_least(stage: GrandStage) -> str:
-    """ "of at least 0.594", or that it was not computed."""
     if stage.alpha is None and stage.alpha_bound is None:
         return "that was not computed"
     return f"of at least {ratio_text(stage).removeprefix('> ')}"
+
+
+def _least_ratio(stage: GrandStage) -> float:
+    """The critical ratio of a stage, or what is known to lie below it."""
+    return stage.alpha or stage.alpha_bound or 0.0
 
 
 def _hard(analysis: Analysis) -> str:
@@ -87,6 +86,6 @@ def _reachable(stages: Sequence[GrandStage]) -> str:
     hardest = max(stages, key=_least_ratio)
     if hardest.kind is not Kind.EASY:
         return f"{names} can be found from n = O(d) samples at any ratio n/d > 0 (critical ratio 0)"
-    exact = len(stages) == 1 and hardest.alpha is not None
-    ratio = f"of {ratio_text(hardest)}" if exact else _at_least(hardest)
+    sharp = len(stages) == 1 and hardest.alpha is not None
+    ratio = f"of {ratio_text(hardest)}" if sharp else _at_least(hardest)
     return f"{names} can be found from n = O(d) samples above a ratio n/d {ratio}"

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from featlab.analysis.budget import OutOfTime
 from featlab.analysis.grids import build_grids
 from featlab.analysis.levels import Level
 from featlab.analysis.staircase import Easy, GrandStage, Kind, Look, Staircase, climb_labels, grand_staircase
@@ -49,12 +50,17 @@ def _of_parts(parts: Parts, noise: float) -> tuple[Look, Easy]:
 
 
 def _climbed(rank: int, look: Look, easy: Easy) -> Staircase[GrandStage]:
-    # Directions that were found one after the other may span axes without being axes.
-    return climb_labels(
-        rank,
-        lambda known, tilt: look(readable_basis(known, known.shape[1]), tilt),
-        lambda known, level: easy(readable_basis(known, known.shape[1]), level),
-    )
+    def tidied(known: Floats) -> Floats:
+        """Directions that were found one after the other may span axes without being axes."""
+        return readable_basis(known, known.shape[1])
+
+    def in_time(known: Floats, level: Level) -> tuple[GrandStage, str | None]:
+        try:
+            return easy(tidied(known), level)
+        except OutOfTime as stop:  # which of the directions come first is then unknown, too
+            return _without_ratio(level, "")[0], str(stop)
+
+    return climb_labels(rank, lambda known, tilt: look(tidied(known), tilt), in_time)
 
 
 def _turned(stairs: Staircase[GrandStage], turn: Floats) -> Staircase[GrandStage]:
