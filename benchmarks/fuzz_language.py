@@ -57,7 +57,8 @@ HOSTILE = [
     "1..3", "sum(h1 for i in range(3))", "sum(i.real for i in 1..3)", "(h[i] for i in 1..3)", "where(h1, 1, 2)",
     "h1 == h1", "where(h1 > 0, log(h1), sqrt(-h1))", "0 < h1 < 1 and not h2 > 1 or h3 <= h2", "floor(1e9*h1)",
     "mod(h1, 0)", "for", "max(h[i] for i in 1..32)", "prod(h[i] - i for i in 1..32)", "not " * 100 + "h1 > 0",
-    "h1 > " * 200 + "0", "where(h1 > 0, " * 30 + "h2" + ", 0)" * 30, "sum(h[i] for i in 1..3 if " + "not " * 60 + "i > 1)",
+    "h1 > " * 200 + "0", "where(h1 > 0, " * 30 + "h2" + ", 0)" * 30,
+    "sum(h[i] for i in 1..3 if " + "not " * 60 + "i > 1)",
     "sign((h1+h2+h3+h4)**9-(h5+h6)**8+h7*h8*h9)", "1/(h1**2-2*h1+1)", "yield", "await h1", "async", "import os",
 ]  # fmt: skip
 

@@ -16,7 +16,7 @@ ADMISSIBLE = [
     "log(h1**2 + h2**2)", "1/sqrt(sqrt(abs(h1*h2)))", "log(h1 + 30)", "sqrt(1 - tanh(h1)**2)", "abs(h1)**0.5*sign(h1)",
     "max(h1, -1)**3 + log(2 + max(h1, -1))", "exp(0.24*h1**2)", "step(h1 - 0.3)*h2", "where(h1 > 0, log(h1), 0)",
     "where(abs(h1) > 0.1, 1/h1, 0)", "where(h1 > 0, sqrt(h1), where(h1 < -1, log(-h1), 0))",
-    "(h1 > 0.3)*exp(0.2*h2**2)",
+    "(h1 > 0.3)*exp(0.2*h2**2)", "where(1 > 0, log(abs(h1)), 0) + where(h1 > 0, log(abs(h1)), 0)",
 ]  # fmt: skip
 
 NOT_SQUARE_INTEGRABLE = [

@@ -152,3 +152,21 @@ def test_importing_and_parsing_does_not_import_jax() -> None:
 
     code = "import sys; from featlab.targets import target; target('sign(h1)'); assert 'jax' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_a_choice_between_numbers_keeps_the_precision_of_the_fields() -> None:
+    made = target("where(h1 > 0, 1, 2)")
+    with double_precision():
+        for precision in (jnp.float32, jnp.float64):
+            assert made.link_jax(jnp.ones((3, 1), dtype=precision)).dtype == precision
+
+
+def test_derivatives_are_those_of_the_chosen_branch() -> None:
+    """In JAX and in NumPy's jets; also where the other branch is undefined, in forward mode and in jets."""
+    made = target("where(h1 > 0, log(h1)*h2, h1**2) + floor(h2) + mod(h1, 3)")
+    fields = np.array([[0.5, 2.2], [-0.7, 1.3]])
+    expected = [[4.4 + 1, np.log(0.5)], [-1.4 + 1, 0.0]]
+    np.testing.assert_allclose(gradients(made.tree, made.names, fields).gradient.T, expected, rtol=1e-12)
+    with double_precision():
+        slopes = [jax.jacfwd(made.link_jax)(jnp.asarray(point)) for point in fields]
+    np.testing.assert_allclose(slopes, expected, rtol=1e-12, atol=1e-12)

@@ -52,8 +52,8 @@ NUMBERED: dict[str, Callable[[Any], Any]] = {
     "heaviside({}, 0.25)": lambda x: np.heaviside(x, 0.25),
     "clip({}, -1, 1.5)": lambda x: np.clip(x, -1, 1.5),
     "-({})**3": lambda x: -(x**3),
-    "sum(({})*h[i] for i in 1..3)": lambda x: x * sum(FIELDS.values()),
-    "prod(({}) + i*h[i] for i in 1..2)": lambda x: (x + FIELDS["h1"]) * (x + 2 * FIELDS["h2"]),
+    "sum(({})*h[INDEX] for INDEX in 1..3)": lambda x: x * sum(FIELDS.values()),
+    "prod(({}) + INDEX*h[INDEX] for INDEX in 1..2)": lambda x: (x + FIELDS["h1"]) * (x + 2 * FIELDS["h2"]),
 }
 SIGNS: dict[str, Callable[[Any, Any], Any]] = {
     "<": np.less,
@@ -77,7 +77,7 @@ def expressions(draw: st.DrawFn, depth: int = 3) -> Drawn:
         return f"{name}({first})", UNARY[name](value)
     if kind == "numbered":
         form = draw(st.sampled_from(sorted(NUMBERED)))
-        return form.format(first), NUMBERED[form](value)
+        return form.format(first).replace("INDEX", "ijkl"[depth]), NUMBERED[form](value)
     if kind == "indicator":
         text, holds = draw(conditions(depth - 1))
         return f"({text})*({first})", holds * value

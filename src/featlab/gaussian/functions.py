@@ -295,7 +295,7 @@ FUNCTIONS: dict[str, ScalarFunction] = {
         parity=-1,
         zero_at_zero=True,
         log_slope=lambda x: np.logaddexp(x, -x) - log(2),
-        coefficients=lambda max_order: sqrt(e) * (np.arange(max_order + 1) % 2),
+        coefficients=lambda max_order: np.where(np.arange(max_order + 1) % 2, sqrt(e), 0.0),
         kernel=lambda rho: e * np.sinh(rho),
     ),
     "cosh": ScalarFunction(
@@ -304,7 +304,7 @@ FUNCTIONS: dict[str, ScalarFunction] = {
         latex=r"\cosh\left({0}\right)",
         parity=1,
         sign_of_value=1,
-        coefficients=lambda max_order: sqrt(e) * (1.0 - np.arange(max_order + 1) % 2),
+        coefficients=lambda max_order: np.where(np.arange(max_order + 1) % 2, 0.0, sqrt(e)),
         kernel=lambda rho: e * np.cosh(rho),
     ),
     "sigmoid": ScalarFunction(

@@ -142,7 +142,7 @@ def _integer_power(base: sympy.Expr, exponent: int) -> sympy.Expr:
     if is_call(base, "abs") and exponent % 2 == 0:
         return _raise_to(base.args[0], sympy.Integer(exponent))
     if is_call(base, "sign") and exponent:
-        return base if exponent % 2 else sympy.Integer(1)
+        return _power_of_sign(base, exponent)
     if exponent > 0 and is_condition(base):
         return base
     if isinstance(base, sympy.Pow) and isinstance(base.exp, sympy.Integer):
@@ -150,6 +150,28 @@ def _integer_power(base: sympy.Expr, exponent: int) -> sympy.Expr:
     if isinstance(base, sympy.Mul):
         return product([_raise_to(factor, sympy.Integer(exponent)) for factor in base.args])
     return sympy.Pow(base, exponent)
+
+
+def _power_of_sign(base: sympy.Expr, exponent: int) -> sympy.Expr:
+    """sign(u)**n: sign(u) or 1, unless u may vanish on a set of positive measure, as relu(h1) does."""
+    if _vanishes_nowhere(base.args[0]):
+        return base if exponent % 2 else sympy.Integer(1)
+    if exponent > 0:
+        return base if exponent % 2 else sympy.Pow(base, 2)
+    return sympy.Pow(base, exponent)
+
+
+def _vanishes_nowhere(tree: sympy.Expr) -> bool:
+    """True if the zeros of a tree that is not constant have measure 0 because all its functions are analytic."""
+    calls = [node for node in sympy.preorder_traversal(tree) if isinstance(node, sympy.Function)]
+    rows = [function(node.func.__name__) for node in calls]
+    return all(row is not None and not _bends(row) for row in rows)
+
+
+def _bends(row: LanguageFunction) -> bool:
+    if row.scalar is not None:
+        return bool(row.scalar.kinks)
+    return row.name not in ("He", "log", "power")
 
 
 def _shown(number: int) -> str:

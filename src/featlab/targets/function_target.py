@@ -42,13 +42,14 @@ def function_target(function: Function, rank: int | None, kinks: tuple[Function,
     jumps = find_jumps(numpy_link, int(rank), kinks)
     found = sorted((_surface(plane, typed) for plane in jumps.planes), key=_name)
     surfaces = (*kinks, *found)
-    doubts = (*tail_doubts(check_tails(numpy_link, typed)), *_jump_doubts(jumps.stray, typed))
+    check_tails(numpy_link, typed)
     check_poles(numpy_link, typed, [(_name(kink), kink, _differences(kink)) for kink in surfaces])
     basis = relevant_subspace(_probe(numpy_link, surfaces, int(rank)), int(rank), range(rank))
     if not len(basis):
         raise InvalidTarget("the target is constant, up to rounding: there is nothing to learn")
     rows = exact_basis(basis, error=10 * _ERROR)
     directions = in_floats(rows)
+    link = _embedded(numpy_link, directions)
     return Target(
         text=f"<{_name(function).strip('<>')}>",
         rank=len(directions),
@@ -59,10 +60,10 @@ def function_target(function: Function, rank: int | None, kinks: tuple[Function,
         typed_variables=tuple(typed),
         directions=directions,
         remarks=(*basis_remarks(rows, typed, typed, "h", "directions"), *_jump_remarks(found)),
-        doubts=doubts,
+        doubts=(*tail_doubts(link, len(directions)), *_jump_doubts(jumps.stray, typed)),
         latex=rf"\mathrm{{{_name(function).strip('<>')}}}(h)",
         source=(function, int(rank), kinks),
-        numpy_function=_embedded(numpy_link, directions),
+        numpy_function=link,
         jax_function=_jax_link(function, directions, numpy_link),
     )
 

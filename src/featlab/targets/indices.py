@@ -46,7 +46,8 @@ def whole_number(node: ast.expr, indices: Mapping[str, int], depth: int = 0) -> 
 
 def assignments(text: str, node: ast.GeneratorExp, outer: Mapping[str, int]) -> Iterator[dict[str, int]]:
     """The values of the indices for each term of a sum, with those of the sums around it."""
-    letters, ranges = [], []
+    letters: list[str] = []
+    ranges: list[range] = []
     count = 1
     for generator in node.generators:
         letter = generator.target
@@ -85,8 +86,9 @@ def _holds(text: str, node: ast.expr, indices: Mapping[str, int], depth: int = 0
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return not _holds(text, node.operand, indices, depth + 1)
     if isinstance(node, ast.Compare):
-        numbers = [whole_number(operand, indices) for operand in (node.left, *node.comparators)]
-        if None not in numbers and all(type(sign) in _COMPARISONS for sign in node.ops):
+        operands = (node.left, *node.comparators)
+        numbers = [number for operand in operands if (number := whole_number(operand, indices)) is not None]
+        if len(numbers) == len(operands) and all(type(sign) in _COMPARISONS for sign in node.ops):
             pairs = zip(node.ops, pairwise(numbers), strict=True)
             return all(_COMPARISONS[type(sign)](left, right) for sign, (left, right) in pairs)
     raise refusal(text, node.col_offset, "after `if`, indices are compared", "write if i < j")

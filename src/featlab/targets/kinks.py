@@ -22,7 +22,7 @@ from featlab.errors import InvalidTarget
 from featlab.targets.canonical import canonical, leading_sign, product
 from featlab.targets.evaluate import Floats, value_at, values
 from featlab.targets.functions import is_call, row_of
-from featlab.targets.polynomials import small_polynomial
+from featlab.targets.polynomials import polynomial_degree, small_polynomial
 from featlab.targets.printing import text_of
 from featlab.targets.surfaces import low_points
 
@@ -133,8 +133,10 @@ class _Finder:
         return self._factors(expression, crossing)
 
     def _factors(self, expression: sympy.Expr, crossing: bool) -> list[sympy.Expr]:
+        if polynomial_degree(expression) in (None, 1) or self.factorisations >= _MAX_FACTORISATIONS:
+            return [expression]
         polynomial = small_polynomial(expression)
-        if polynomial is None or polynomial.total_degree() <= 1 or self.factorisations >= _MAX_FACTORISATIONS:
+        if polynomial is None or polynomial.total_degree() <= 1:
             return [expression]
         self.factorisations += 1
         factors = polynomial.factor_list()[1]

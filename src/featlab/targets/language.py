@@ -20,16 +20,23 @@ from __future__ import annotations
 
 import ast
 import re
-from difflib import get_close_matches
 
 import sympy
 
 from featlab.errors import InvalidTarget
+from featlab.targets.advice import (
+    MAX_SHORT_HERMITE,
+    OVER_AN_INDEX,
+    function_advice,
+    known_functions,
+    name_advice,
+    shortened,
+)
 from featlab.targets.canonical import HALF, MAX_EXPONENT, canonical, power
 from featlab.targets.conditions import compared, conjunction, disjunction, negation
 from featlab.targets.definitions import DEFINITIONS, SPELLINGS
 from featlab.targets.evaluate import values
-from featlab.targets.functions import MAX_HERMITE_ORDER, MAX_VARIABLES, VARIABLE, apply_inert, function, typed_names
+from featlab.targets.functions import MAX_HERMITE_ORDER, MAX_VARIABLES, VARIABLE, apply_inert, function
 from featlab.targets.indices import assignments, whole_number
 from featlab.targets.tokens import MAX_DEPTH, refusal, tokens_of, with_ranges
 
@@ -39,15 +46,7 @@ _MAGNITUDE = 1e30
 
 _CONSTANTS = {"pi": sympy.pi, "e": sympy.E}
 _HERMITE = re.compile(r"He(\d{1,4})")
-_MAX_SHORT_HERMITE = 12
-_LOOKALIKE = re.compile(r"(?:x|z|h|w|u|v|t|H|X|Z)_?(\d*)")
 _SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
-_OTHER_NAMES = {
-    "theta": "step", "ln": "log", "sgn": "sign", "logistic": "sigmoid", "hermite": "He", "H": "He", "pos": "relu",
-    "indicator": "step", "atan": "arctan", "asinh": "arcsinh", "ceiling": "ceil", "product": "prod", "fmod": "mod",
-    "select": "where", "piecewise": "where", "ifelse": "where",
-}  # fmt: skip
-_OVER_AN_INDEX = {"sum": "+", "prod": "*"}
 
 
 def parse(text: str) -> sympy.Expr:
@@ -182,9 +181,9 @@ class _Parser:
             return sympy.Symbol(name, real=True)
         if name in _CONSTANTS:
             return _CONSTANTS[name]
-        if name in _known_functions() or _HERMITE.fullmatch(name):
+        if name in known_functions() or _HERMITE.fullmatch(name):
             raise self._refused(node.col_offset, f"{name} is a function", f"write {name}(h1)")
-        raise self._refused(node.col_offset, f"unknown name {_shortened(name)!r}", _name_advice(name))
+        raise self._refused(node.col_offset, f"unknown name {shortened(name)!r}", name_advice(name))
 
     def _indexed(self, node: ast.Subscript) -> sympy.Expr:
         """h[i] and xi[i]; that nothing else stands before a square bracket is known from the first gate."""
@@ -203,10 +202,10 @@ class _Parser:
             raise self._refused(node.col_offset, "the result of a call or bracket cannot be called")
         name, column = SPELLINGS.get(node.func.id, node.func.id), node.col_offset
         if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
-            raise self._refused(column, f"{_shortened(name)} takes plain arguments only")
+            raise self._refused(column, f"{shortened(name)} takes plain arguments only")
         short = _HERMITE.fullmatch(name)
-        if not (short or name in _known_functions()):
-            raise self._refused(column, f"unknown function {_shortened(name)!r}", _function_advice(name))
+        if not (short or name in known_functions()):
+            raise self._refused(column, f"unknown function {shortened(name)!r}", function_advice(name))
         if name == "He" and len(node.args) == 2:
             return self._hermite(node.args[0], node.args[1], depth)
         if name == "where" and len(node.args) == 3:
@@ -214,8 +213,8 @@ class _Parser:
             return apply_inert("where", condition, *[self._convert(part, depth + 1) for part in node.args[1:]])
         if len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
             return self._over_an_index(name, node.args[0], depth)
-        if name in _OVER_AN_INDEX:
-            advice = f"write {name}(h[i]**2 for i in 1..3), or the terms with {_OVER_AN_INDEX[name]} between them"
+        if name in OVER_AN_INDEX:
+            advice = f"write {name}(h[i]**2 for i in 1..3), or the terms with {OVER_AN_INDEX[name]} between them"
             raise self._refused(column, f"{name} runs over an index", advice)
         return self._function(node, name, [self._convert(argument, depth + 1) for argument in node.args])
 
@@ -224,9 +223,9 @@ class _Parser:
         if short:
             self._check_count(name, len(arguments), (1, 1), column)
             order = int(short.group(1))
-            if not 1 <= order <= _MAX_SHORT_HERMITE:
+            if not 1 <= order <= MAX_SHORT_HERMITE:
                 advice = f"for 0 <= k <= {MAX_HERMITE_ORDER} write He(k, x)"
-                raise self._refused(column, f"{name} is not one of He1..He{_MAX_SHORT_HERMITE}", advice)
+                raise self._refused(column, f"{name} is not one of He1..He{MAX_SHORT_HERMITE}", advice)
             return apply_inert("He", sympy.Integer(order), arguments[0])
         if name == "sqrt":
             self._check_count(name, len(arguments), (1, 1), column)
@@ -256,7 +255,7 @@ class _Parser:
 
     def _over_an_index(self, name: str, node: ast.GeneratorExp, depth: int) -> sympy.Expr:
         """sum(term for i in 1..3) and its like, written out."""
-        if name not in (*_OVER_AN_INDEX, "min", "max"):
+        if name not in (*OVER_AN_INDEX, "min", "max"):
             reason = f"{name} does not run over an index"
             raise self._refused(node.col_offset, reason, "sum, prod, min and max do")
         outer = self.indices
@@ -310,42 +309,3 @@ def _negative(expression: sympy.Expr) -> sympy.Expr:
 
 def _inverse(expression: sympy.Expr) -> sympy.Expr:
     return sympy.Pow(expression, sympy.Integer(-1), evaluate=False)
-
-
-def _known_functions() -> set[str]:
-    """Every name that can be called, He1 to He12 aside."""
-    return {*typed_names(), *DEFINITIONS, *SPELLINGS, *_OVER_AN_INDEX}
-
-
-def _shortened(name: str) -> str:
-    """A name cut to what fits in a message."""
-    return name if len(name) <= 24 else name[:21] + "..."
-
-
-def _name_advice(name: str) -> str:
-    """What to say to someone who typed an unknown name."""
-    if len(name) == 1 and name in "ijklmn":
-        return f"an index is known inside a sum only, as in sum(h[{name}]**2 for {name} in 1..3)"
-    if name in ("True", "False"):
-        return "write a comparison, such as h1 > 0"
-    if _LOOKALIKE.fullmatch(name) or re.fullmatch(r"(h|xi)\d+", name):
-        return f"directions are called h1..h{MAX_VARIABLES}, noise inside the link xi1..xi{MAX_VARIABLES}"
-    close = get_close_matches(name[:40], ["pi", "e", *sorted(_known_functions())], n=1, cutoff=0.6)
-    if close:
-        return f"did you mean {close[0]!r}?"
-    return f"known names are h1..h{MAX_VARIABLES}, xi1..xi{MAX_VARIABLES}, pi, e and functions such as relu(h1)"
-
-
-def _function_advice(name: str) -> str:
-    """What to say to someone who called an unknown function."""
-    if VARIABLE.fullmatch(name):
-        return f"{name} is a direction, not a function; write * to multiply"
-    if re.fullmatch(r"[hH]e?_?\d+", name):
-        return f"Hermite polynomials are called He1..He{_MAX_SHORT_HERMITE} and He(k, x)"
-    if name in ("tan", "arcsin", "arccos", "arctanh"):
-        return "it is not square-integrable, or not defined everywhere, under the Gaussian; arctan and tanh are"
-    known = {known.lower(): known for known in sorted(_known_functions())} | _OTHER_NAMES
-    close = get_close_matches(name[:40].lower(), list(known), n=1, cutoff=0.6)
-    if close:
-        return f"did you mean {known[close[0]]!r}?"
-    return "known functions: He1..He12, " + ", ".join(typed_names())

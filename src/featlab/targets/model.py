@@ -96,7 +96,10 @@ class Target:
         return self.numpy_function(fields)
 
     def link_jax(self, fields: Any) -> Any:
-        """The same in JAX, in the precision of the fields; may be jitted, vmapped and differentiated."""
+        """The same in JAX, in the precision of the fields; may be jitted, vmapped and differentiated.
+
+        In reverse mode a derivative is nan where a branch that `where` does not choose is undefined.
+        """
         import jax.numpy as jnp
 
         fields = self._checked(jnp.asarray(fields))
@@ -249,12 +252,16 @@ def _admitted(literal: sympy.Expr) -> tuple[Reduced, sympy.Expr, tuple[str, ...]
     names = [*free_names(tree, "h"), *free_names(tree, "xi")]
     function = value_at(tree, names)
     check_not_constant(function, len(names))
-    doubts = tail_doubts(check_tails(function, names)) if degree is None else ()
+    check_tails(function, names)
     rough = surfaces(tree)
     singular = [surface for surface, kind in rough.items() if kind == "singular"]
     check_poles(function, names, [(text_of(s), value_at(s, names), gradient_at(s, names)) for s in singular])
     reduced = reduce(tree, rough, free_names(literal, "h"), free_names(literal, "xi"))
-    return reduced, _settled(reduced.tree), doubts
+    settled = _settled(reduced.tree)
+    kept = [*free_names(settled, "h"), *free_names(settled, "xi")]
+    # A polynomial is integrated exactly, however far out its square is carried.
+    doubts = tail_doubts(value_at(settled, kept), len(kept)) if degree is None else ()
+    return reduced, settled, doubts
 
 
 def _settled(tree: sympy.Expr) -> sympy.Expr:

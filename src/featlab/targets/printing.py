@@ -57,9 +57,10 @@ def _condition(tree: sympy.Expr, show: Callable[[sympy.Expr], str], words: Mappi
     if is_call(tree, "step"):
         return _comparison(tree.args[0], ">=", "<=", show, words)
     if isinstance(tree, sympy.Mul):
-        parts = [(_condition(factor, show, words), _is_alternative(factor)) for factor in tree.args]
-        texts = (words["("] + text + words[")"] if alternative else text for text, alternative in parts)
-        return words["and"].join(sorted(texts, key=_order))
+        texts = [_condition(factor, show, words) for factor in tree.args]
+        marks = [(words["("], words[")"]) if _is_alternative(factor) else ("", "") for factor in tree.args]
+        bracketed = (opened + text + closed for text, (opened, closed) in zip(texts, marks, strict=True))
+        return words["and"].join(sorted(bracketed, key=_order))
     opposite = negated(tree)
     if opposite is None:
         raise TypeError(f"not a canonical condition: {tree}")

@@ -216,9 +216,9 @@ def basis_remarks(
         remarks.append(f"{' and '.join(gone)} {verb} not matter: the target does not depend on {pronoun}")
     if rows.rows + len(gone) < len(typed):
         remarks.append(f"the target varies along {rows.rows} of the {len(typed)} {plural} that were typed")
-    for k in range(rows.rows):
+    for k, row in enumerate(in_floats(rows)):
         name = f"{prefix}{k + 1}"
-        meaning = linear_text(in_floats(rows)[k], names)
+        meaning = linear_text(row, names)
         if meaning != name:
             remarks.append(f"{name} here stands for {meaning}")
     return remarks

@@ -118,6 +118,8 @@ def _check_neighbours(text: str, before: Token | None, token: Token) -> None:
         raise refusal(text, token.column, "a range is for the index of a sum or product only", advice)
     if before is None or before.kind not in _OPERANDS:
         return
+    if token.kind == "word" and before.kind != "close" and before.column + len(before.text) == token.column:
+        raise refusal(text, token.column, f"a blank is missing before {token.text!r}")  # Python would warn
     if token.kind not in ("number", "range", "name", "open") or (token.kind == "open" and before.kind == "name"):
         return
     if before.kind == "close" and token.kind == "open":
