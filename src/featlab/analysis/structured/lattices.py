@@ -202,7 +202,7 @@ def _of_sum(laws: list[_Law], times: list[int], noise: float, bins: int) -> Iter
     damping = np.exp(-0.5 * noise * frequency**2)
     transforms = []
     for law, (low, _, _) in zip(laws, spreads, strict=True):
-        edges: Floats = low + width * (np.arange(bins - 1) + 0.5)
+        edges = np.asarray(low + width * (np.arange(bins - 1) + 0.5), dtype=np.float64)
         transforms.append(rfft(_binned(Sharing(law.first, law.last, edges), law), axis=0))
     for place, own in enumerate(transforms):
         others = damping * _others(transforms, times, place)

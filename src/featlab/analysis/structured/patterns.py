@@ -52,7 +52,7 @@ class Patterns:
     def signs(self) -> Floats:
         """(patterns, rank)."""
         bits = (np.arange(2**self.rank)[:, None] >> np.arange(self.rank)) & 1
-        return 1.0 - 2.0 * bits
+        return np.asarray(1.0 - 2.0 * bits, dtype=np.float64)
 
 
 def patterns_of(target: Target) -> Patterns | None:
