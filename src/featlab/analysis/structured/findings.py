@@ -17,7 +17,7 @@ from featlab.analysis.structured.correlations import coefficient_span, level_of
 from featlab.analysis.structured.expansion import Expansion, energies_of
 from featlab.analysis.structured.grand import grand_of
 from featlab.analysis.structured.structure import Structure, structure_of
-from featlab.analysis.subspaces import aligned, readable_basis
+from featlab.analysis.subspaces import aligned, settled
 from featlab.gaussian.hermite import Floats
 from featlab.targets.relabelling import informative
 
@@ -58,8 +58,8 @@ def findings(structure: Structure) -> Findings:
 
 
 def _look(expansion: Expansion, most: int, known: Floats, tilt: float) -> Level:
-    # Directions that were found one after the other may span axes without being axes.
-    return level_of(expansion, readable_basis(known, known.shape[1]), most, tilt)
+    tidy, tilt = settled(known, tilt)
+    return level_of(expansion, tidy, most, tilt)
 
 
 def _regimes(expansion: Expansion) -> tuple[Regime, ...]:

@@ -17,7 +17,7 @@ from featlab.analysis.structured.patterns import Patterns
 from featlab.analysis.structured.quadratics import as_a_sum
 from featlab.analysis.structured.remainders import remainder_of
 from featlab.analysis.structured.structure import Structure, structure_of
-from featlab.analysis.subspaces import complement, readable_basis
+from featlab.analysis.subspaces import complement, readable_basis, settled
 from featlab.gaussian.hermite import Floats
 from featlab.targets import Target
 
@@ -50,17 +50,13 @@ def _of_parts(parts: Parts, noise: float) -> tuple[Look, Easy]:
 
 
 def _climbed(rank: int, look: Look, easy: Easy) -> Staircase[GrandStage]:
-    def tidied(known: Floats) -> Floats:
-        """Directions that were found one after the other may span axes without being axes."""
-        return readable_basis(known, known.shape[1])
-
     def in_time(known: Floats, level: Level) -> tuple[GrandStage, str | None]:
         try:
-            return easy(tidied(known), level)
+            return easy(settled(known, 0.0)[0], level)
         except OutOfTime as stop:  # which of the directions come first is then unknown, too
             return _without_ratio(level, "")[0], str(stop)
 
-    return climb_labels(rank, lambda known, tilt: look(tidied(known), tilt), in_time)
+    return climb_labels(rank, lambda known, tilt: look(*settled(known, tilt)), in_time)
 
 
 def _turned(stairs: Staircase[GrandStage], turn: Floats) -> Staircase[GrandStage]:
