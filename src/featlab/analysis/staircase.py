@@ -215,8 +215,9 @@ def _easy_stage(target: Target, grids: GridPair, known: Floats, level: Level) ->
     strengths = np.array([moments.restricted(block) for block in blocks])
     strongest = moments.top
     if strongest <= 3 * moments.error:
-        unresolved = GrandStage(2, *found, Kind.EASY, alpha_bound=1 / (4 * moments.error))
-        return unresolved, f"the critical sample ratio is too large to be resolved: above {unresolved.alpha_bound:.2g}"
+        bound = 1 / (4 * moments.error)
+        unresolved = GrandStage(2, *found, Kind.EASY, alpha_bound=bound)
+        return unresolved, f"the critical sample ratio is too large to be resolved: above {bound:.2g}"
     if moments.lost > _MOST_LOST * strongest:
         bound = 1 / (strongest + moments.lost + moments.error)
         return GrandStage(2, *found, Kind.EASY, alpha_bound=bound), (

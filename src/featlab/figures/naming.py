@@ -65,7 +65,7 @@ def ratio_text(stage: GrandStage) -> str:
     A ratio that was not computed is told by its bound, "> 990".
     """
     if stage.alpha is None:
-        return "not computed" if stage.alpha_bound is None else f"> {stage.alpha_bound:.2g}"
+        return "not computed" if stage.alpha_bound is None else f"> {float(f'{stage.alpha_bound:.2g}'):g}"
     error = stage.alpha_error or 0.0
     relative = max(error / stage.alpha, 1e-5)
     return f"{stage.alpha:.{max(2, min(5, round(-log10(relative))))}g}"
