@@ -36,51 +36,60 @@ _MOST_NOISE_BINS = 2**16
 class LabelTable:
     """P(Y in bin) and E[z z^T - I; Y in bin] for every bin: mass (B,), moment (B, q, q).
 
+    The rays are those of two rules of equal weight: `mass_apart` and `moment_apart` are half the first rule's table
+    minus half the second's, what the choice of directions does.
     `lost` is E[|z z^T - I|^2] over the inputs whose labels double precision does not tell apart: by so much at most
     the trace of F(M) = E[G M G] may be short of the true one.
     """
 
     mass: Floats
     moment: Floats
+    mass_apart: Floats
+    moment_apart: Floats
     lost: float = 0.0
 
 
 def label_tables(
-    cells: RayCells, directions: Floats, unknown: int, bins: int, noise: float
+    cells: RayCells, directions: Floats, rules: Floats, unknown: int, bins: int, noise: float
 ) -> tuple[LabelTable, LabelTable]:
     """Bin the cells by label; the second table has half the bins, to see what their width does.
 
     Args:
         directions: (rays, Q); the first `unknown` coordinates are those whose second moment is wanted, the others
             belong to noise inside the link.
+        rules: (rays,) 1 for those of the first rule, -1 for those of the second, 0 if there is but one.
         bins: how many bins of the continuous part.
         noise: variance of Gaussian noise added to the label; the table then describes the noisy label.
     """
     atoms = _atoms(cells)
     edges, lasting = _noise_edges(cells, noise, bins) if noise > 0 else _edges(cells, bins, atoms)
-    share = Sharing(cells.first, cells.last, edges)
-    mass = share.collect(cells.mass)
-    upper = [(i, j) for i in range(unknown) for j in range(i, unknown)]
-    moment: Floats = np.zeros((len(mass), unknown, unknown))
-    for i, j in upper:
-        weight = cells.square * directions[cells.line, i] * directions[cells.line, j] - (i == j) * cells.mass
-        moment[:, i, j] = moment[:, j, i] = share.collect(weight)
+    of_cell = rules[cells.line]
+    parts = [_collected(cells, directions[:, :unknown], of_cell == rule, edges) for rule in (1, 0, -1)]
+    table = np.column_stack([sum(parts), parts[0] - parts[2]])
     if noise > 0:
-        table = np.column_stack([mass, moment.reshape(len(mass), -1)])[1:-1]
-        smooth = convolved(table, edges[1] - edges[0], noise)
-        mass, moment, lasting = smooth[:, 0], smooth[:, 1:].reshape(moment[1:-1].shape), lasting[1:-1]
+        table, lasting = convolved(table[1:-1], edges[1] - edges[0], noise), lasting[1:-1]
     starts = np.append(0, np.nonzero(lasting)[0] + 1)
     lost = 0.0 if noise > 0 else _lost(cells, directions[:, :unknown], atoms)
-    return (
-        _table(mass, moment, lost),
-        _table(np.add.reduceat(mass, starts), np.add.reduceat(moment, starts), lost),
-    )
+    return _table(table, unknown, lost), _table(np.add.reduceat(table, starts), unknown, lost)
 
 
-def _table(mass: Floats, moment: Floats, lost: float) -> LabelTable:
-    """The table without the bins that the label never falls into."""
-    kept = mass > 1e-13
-    return LabelTable(mass[kept], moment[kept], lost)
+def _collected(cells: RayCells, directions: Floats, chosen: Booleans, edges: Floats) -> Floats:
+    """Mass and moments E[z_i z_j - [i = j]; bin], i <= j, of some of the cells: (B, 1 + q(q+1)/2)."""
+    share = Sharing(cells.first[chosen], cells.last[chosen], edges)
+    mass, square, z = cells.mass[chosen], cells.square[chosen], directions[cells.line[chosen]]
+    weights = [mass]
+    for i, j in zip(*np.triu_indices(directions.shape[1]), strict=True):
+        weights.append(square * z[:, i] * z[:, j] - (i == j) * mass)
+    return np.column_stack([share.collect(weight) for weight in weights])
+
+
+def _table(columns: Floats, unknown: int, lost: float) -> LabelTable:
+    """The table without the bins that the label never falls into, from columns of both kinds (B, 2 (1 + q(q+1)/2))."""
+    kept = columns[columns[:, 0] > 1e-13].reshape(-1, 2, columns.shape[1] // 2)
+    moments = np.zeros((len(kept), 2, unknown, unknown))
+    rows, columns_of = np.triu_indices(unknown)
+    moments[:, :, rows, columns_of] = moments[:, :, columns_of, rows] = kept[:, :, 1:]
+    return LabelTable(kept[:, 0, 0], moments[:, 0], kept[:, 1, 0], moments[:, 1], lost)
 
 
 def _edges(cells: RayCells, bins: int, atoms: _Atoms) -> tuple[Floats, Booleans]:

@@ -12,7 +12,7 @@ lower bound for the next threshold of message passing when the overlap with x is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,13 +21,57 @@ from featlab.analysis.grids import known_rule, slice_at
 from featlab.analysis.rays import RayCells, cells_of_rays
 from featlab.analysis.subspaces import complement
 from featlab.gaussian.hermite import Floats
-from featlab.gaussian.polar import Function, direction_rule, is_cone
+from featlab.gaussian.polar import Function, direction_cells, direction_rule, is_cone
 from featlab.gaussian.quadrature import moved_surfaces
+from featlab.gaussian.symmetry import Symmetries, symmetries
 from featlab.targets import Target
 
-# By the number of unknown directions (and noise variables): Gauss nodes on each panel of angles, cells on each ray.
-_RESOLUTION = {1: (1, 6400), 2: (64, 600), 3: (18, 240), 4: (8, 160), 5: (5, 60)}
-_CONDITIONAL_RESOLUTION = {1: (1, 600), 2: (16, 200), 3: (8, 120), 4: (5, 60)}
+
+@dataclass(frozen=True)
+class _Resolution:
+    """How finely space is cut: rays of both rules together, cells on each ray, Gauss nodes that are enough on a panel.
+
+    Where symmetries leave rays over, the cells get shorter instead.
+    """
+
+    rays: int
+    steps: int
+    nodes: int
+
+    def finer(self, errors: _Errors) -> _Resolution:
+        """More of what makes most of the error."""
+        if errors.cells > errors.directions:
+            return replace(self, steps=_FINER * self.steps)
+        return replace(self, rays=_FINER * self.rays, nodes=_FINER * self.nodes)
+
+
+@dataclass(frozen=True)
+class _Errors:
+    """What the length of the cells, the choice of directions and the width of the bins do to the largest eigenvalue."""
+
+    cells: float
+    directions: float
+    bins: float
+
+    @property
+    def total(self) -> float:
+        return self.cells + self.directions + self.bins
+
+
+# By the number of unknown directions (and noise variables): with nothing known, with something known.
+_RESOLUTION = {
+    1: (_Resolution(1, 6400, 1), _Resolution(1, 600, 1)),
+    2: (_Resolution(512, 600, 128), _Resolution(128, 200, 48)),
+    3: (_Resolution(3000, 200, 16), _Resolution(1000, 120, 12)),
+    4: (_Resolution(6000, 120, 8), _Resolution(3000, 60, 8)),
+    5: (_Resolution(16_000, 60, 6), _Resolution(3000, 60, 6)),
+}
+_SPARE = 4  # shorter by no more than this
+# What leaves a larger relative error, by the number of directions, is computed again with so many times the rays, or
+# cells; not what leaves nothing but an error.
+_WANTED = {1: 1e-3, 2: 1e-3, 3: 1e-3, 4: 5e-3, 5: 1e-2}
+_FINER = 3
+_ROUNDING = 1e-12
 # By the number of known directions: Gauss nodes on each piece of each known axis.
 _KNOWN_NODES = {0: 1, 1: 20, 2: 8, 3: 5}
 _BINS, _CONDITIONAL_BINS = 8000, 800
@@ -40,11 +84,15 @@ class SecondMoments:
 
     Attributes:
         operator: (q(q+1)/2, same).
-        error: the numerical error of its largest eigenvalue, from half the bins, half the cells and fewer directions.
+        error: the numerical error of its largest eigenvalue, from half the bins, half the cells and two rules for the
+            directions.
+        lost: by how much the true eigenvalue may be larger still, because double precision does not tell some labels
+            apart.
     """
 
     operator: Floats
     error: float
+    lost: float = 0.0
 
     @property
     def top(self) -> float:
@@ -99,51 +147,103 @@ def reducing_subspaces(matrices: Floats, error: float) -> tuple[list[Floats], fl
     return [vectors[:, block] for block in np.split(np.arange(size), breaks)], tilt
 
 
+@dataclass(frozen=True)
+class _Operators:
+    """F by one computation, and what tells its errors.
+
+    Attributes:
+        best: with all rays, freed from what their scatter adds.
+        scatter: what it added.
+        wider: with half the bins.
+        first, second: with the rays of either rule.
+        lost: what labels that cannot be told apart may hide.
+    """
+
+    best: Floats
+    scatter: Floats
+    wider: Floats
+    first: Floats
+    second: Floats
+    lost: float
+
+
 def second_moments(target: Target, known: Floats) -> SecondMoments:
-    """F at the known subspace (orthonormal columns), with its numerical error from a coarser computation."""
-    resolution = _CONDITIONAL_RESOLUTION if known.shape[1] else _RESOLUTION
-    nodes, steps = resolution[target.rank - known.shape[1] + target.hidden]
-    fine, half_bins = _operator(target, known, nodes, steps)
-    half_steps, _ = _operator(target, known, nodes, steps // 2)
-    fewer_directions, _ = _operator(target, known, max(1, (3 * nodes) // 4), steps)
+    """F at the known subspace (orthonormal columns), with its numerical error from coarser computations."""
+    dimension = target.rank - known.shape[1] + target.hidden
+    resolution = _RESOLUTION[dimension][1 if known.shape[1] else 0]
+    found, errors = _second_moments(target, known, resolution)
+    if _WANTED[dimension] * found.top < errors.total < found.top and errors.bins < 0.5 * errors.total:
+        found, errors = _second_moments(target, known, resolution.finer(errors))
+    return found
+
+
+def _second_moments(target: Target, known: Floats, resolution: _Resolution) -> tuple[SecondMoments, _Errors]:
+    fine, long_cells = (
+        _operators(target, known, one) for one in (resolution, replace(resolution, steps=resolution.steps // 2))
+    )
     # The label is taken to be linear along a cell, an error of second order in the cell's length: extrapolate it away.
-    best = fine + (fine - half_steps) / 3
-    top = _top(best)
-    # If the average over directions converges only as 1 / nodes, its error is three times the change from 3/4 of them.
-    of_directions = 3 * abs(_top(fine) - _top(fewer_directions))
-    return SecondMoments(best, abs(top - _top(fine)) + of_directions + abs(_top(fine) - _top(half_bins)))
+    best = fine.best + (fine.best - long_cells.best) / 3
+    errors = _Errors(
+        cells=abs(_top(best) - _top(fine.best)),
+        directions=abs(_top(fine.first) - _top(fine.second)) + 0.5 * _top(fine.scatter),
+        bins=abs(_top(fine.best + fine.scatter) - _top(fine.wider)),
+    )
+    return SecondMoments(best, errors.total + _ROUNDING * _top(best), fine.lost), errors
 
 
 def _top(operator: Floats) -> float:
     return float(np.linalg.eigvalsh(operator)[-1])
 
 
-def _operator(target: Target, known: Floats, nodes: int, steps: int) -> tuple[Floats, Floats]:
-    """F with the full number of bins and with half of it, averaged over the known coordinates."""
+def _operators(target: Target, known: Floats, resolution: _Resolution) -> _Operators:
+    """F averaged over the known coordinates."""
     unknown = complement(known)
-    size = symmetric_basis(unknown.shape[1]).shape[0]
-    full, half = np.zeros((size, size)), np.zeros((size, size))
     rule = known_rule(target, known, _KNOWN_NODES[known.shape[1]])
     bins = _CONDITIONAL_BINS if known.shape[1] else _BINS
+    total, lost = 0.0, 0.0
     for point, weight in zip(rule.points, rule.weights, strict=True):
-        cells, directions = _cells_at(target, known, unknown, point, nodes, steps)
-        table, wider = label_tables(cells, directions, unknown.shape[1], bins, target.noise)
-        full += weight * _operator_of(table)
-        half += weight * _operator_of(wider)
-    return full, half
+        rays = _rays_at(target, known, unknown, point, resolution)
+        table, wider = label_tables(rays.cells, rays.directions, rays.rules, unknown.shape[1], bins, target.noise)
+        total = total + weight * np.array(_operators_of(table, wider, rays.group))
+        lost += float(weight) * table.lost
+    return _Operators(*total, lost)
 
 
-def _operator_of(table: LabelTable) -> Floats:
+def _operators_of(table: LabelTable, wider: LabelTable, group: Symmetries) -> tuple[Floats, ...]:
+    """The operators of `_Operators` from the tables, each moment replaced by its mean over the symmetries.
+
+    Statement: let M be a bin's moment, p its mass, each the mean of two rules, M = G p + e with a part e that scatters
+    from ray to ray. The sum of M M / p has an excess of E[e e / p]. If the two rules' parts are independent, half
+    their difference, d = (M1 - M2)/2 - G (p1 - p2)/2, has the same mean square as e, so that d d / p is taken off.
+    """
+    mass, moment, coarse = table.mass, group.average(table.moment), group.average(wider.moment)
+    mass_apart, moment_apart = table.mass_apart, group.average(table.moment_apart)
+    scatter = _operator(mass, moment_apart - moment * (mass_apart / mass)[:, None, None])
+    first, second = (_operator(mass + sign * mass_apart, moment + sign * moment_apart) for sign in (1, -1))
+    return _operator(mass, moment) - scatter, scatter, _operator(wider.mass, coarse), first, second
+
+
+def _operator(mass: Floats, moment: Floats) -> Floats:
     """sum over bins of mass (G M G) with G = moment / mass, as a matrix on symmetric matrices."""
-    basis = symmetric_basis(table.moment.shape[1])
-    applied = np.einsum("bij,ajk,bkl->bail", table.moment, basis, table.moment, optimize=True)
-    return np.einsum("b,bail,cil->ac", 1 / table.mass, applied, basis, optimize=True)
+    basis = symmetric_basis(moment.shape[1])
+    kept = mass > 0
+    mass, moment = mass[kept], moment[kept]
+    applied = np.einsum("bij,ajk,bkl->bail", moment, basis, moment, optimize=True)
+    return np.einsum("b,bail,cil->ac", 1 / mass, applied, basis, optimize=True)
 
 
-def _cells_at(
-    target: Target, known: Floats, unknown: Floats, point: Floats, nodes: int, steps: int
-) -> tuple[RayCells, Floats]:
-    """Cells of the rays of z (and of the noise inside the link) at fixed known coordinates, and the directions."""
+@dataclass(frozen=True)
+class _Rays:
+    """Cells of rays in one part of every orbit of the label's symmetries, and the rays' directions and rules."""
+
+    cells: RayCells
+    directions: Floats
+    rules: Floats
+    group: Symmetries
+
+
+def _rays_at(target: Target, known: Floats, unknown: Floats, point: Floats, resolution: _Resolution) -> _Rays:
+    """The rays of z (and of the noise inside the link) at fixed known coordinates, those of two rules together."""
     offset, turn = slice_at(target, known, unknown, point)
     dimension = turn.shape[1]
 
@@ -156,8 +256,41 @@ def _cells_at(
     )
     cones = [surface for surface in surfaces if is_cone(surface, dimension)]
     jumps = [surface for surface in rough if not is_cone(surface, dimension)]
-    directions, weights = direction_rule(dimension, nodes, [*cones, _level_of_the_origin(link, dimension)])
-    return cells_of_rays(link, jumps, directions, weights, steps), directions
+    cones = [*cones, _level_of_the_origin(link, dimension)]
+    group = symmetries(link, (unknown.shape[1], target.hidden))
+    nodes, steps = _nodes_and_steps(resolution, group)
+    counts = (nodes, nodes + 1) if dimension > 1 else (nodes,)
+    found = [direction_rule(dimension, count, cones, group) for count in counts]
+    directions = np.concatenate([one for one, _ in found])
+    weights = np.concatenate([weight / len(found) for _, weight in found])
+    rules = np.repeat([1.0, -1.0] if len(found) > 1 else [0.0], [len(one) for one, _ in found])
+    cells = cells_of_rays(link, jumps, directions, weights, steps)
+    mirrored = group.mirror(directions)
+    if mirrored is not None:
+        cells, directions, rules = _with_mirror(cells, group), np.concatenate([directions, mirrored]), np.tile(rules, 2)
+    return _Rays(cells, directions, rules, group)
+
+
+def _nodes_and_steps(resolution: _Resolution, group: Symmetries) -> tuple[int, int]:
+    """Gauss nodes on each panel of the smaller rule, and cells on each ray."""
+    dimension = group.dimension
+    if dimension == 1:
+        return 1, resolution.steps
+    panels = 2 * direction_cells(group) * (2 if group.reversing.any() else 1)
+    possible = (resolution.rays / panels) ** (1 / (dimension - 1))
+    nodes = max(2, min(int(possible), resolution.nodes))
+    spare = (possible / nodes) ** (dimension - 1)
+    return nodes, int(resolution.steps * np.clip(spare, 1, _SPARE))
+
+
+def _with_mirror(cells: RayCells, group: Symmetries) -> RayCells:
+    """The cells and their images under a symmetry that reflects the label, of half the weight each."""
+    rays = int(cells.line.max()) + 1
+    image = replace(
+        cells, line=cells.line + rays, first=2 * group.centre - cells.first, last=2 * group.centre - cells.last
+    )
+    both = {name: np.concatenate([getattr(one, name) for one in (cells, image)]) for name in vars(cells)}
+    return RayCells(**{**both, "mass": 0.5 * both["mass"], "square": 0.5 * both["square"]})
 
 
 def _level_of_the_origin(link: Function, dimension: int) -> Function:
