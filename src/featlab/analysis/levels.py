@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from featlab.analysis.budget import check_time, doing
 from featlab.analysis.grids import Grid, GridPair
 from featlab.analysis.probes import Probes
 from featlab.analysis.subspaces import complement, readable_basis
@@ -39,7 +40,7 @@ class Level:
         tilt: how far the directions may be off, as an angle: an error of the tensors over the weakest direction's size;
             surest_tilt: the same for the surest ones.
         searched: the highest order looked at.
-        doubt: a sentence if it could not be decided whether some lower order vanishes, else None.
+        doubt: a sentence if it could not be decided whether the order `searched` vanishes, else None.
         incomplete: a sentence if more directions may open at this order than were accepted, else None. It concerns
             only when a direction is found: the test is made again once the accepted ones are known.
     """
@@ -65,8 +66,9 @@ def find_level(grids: GridPair, probes: Probes, known: Floats, max_order: int, k
     """
     unknown = complement(known)
     empty = np.zeros((known.shape[0], 0))
-    doubt, error = None, 0.0
+    error = 0.0
     for order in range(1, max_order + 1):
+        doing(f"the search for directions at order {order}, {known.shape[1]} known")
         tensors, errors = _tensors(grids, probes, known, unknown, order)
         errors = np.maximum(errors, 2 * known_tilt)
         found = _directions(tensors, errors, unknown.shape[1], order)
@@ -80,9 +82,10 @@ def find_level(grids: GridPair, probes: Probes, known: Floats, max_order: int, k
             new, best = (readable_basis(unknown @ found.directions[:, :n], n) for n in (count, surest))
             tilt, surest_tilt = (1 / float(found.significance[n - 1]) for n in (count, surest))
             signal = float(found.signal[count - 1])
-            return Level(order, new, best, signal, error, tilt, surest_tilt, order, doubt, unsure)
-        doubt = doubt or unsure
-    return Level(None, empty, empty, 0.0, error, 0.0, 0.0, max_order, doubt)
+            return Level(order, new, best, signal, error, tilt, surest_tilt, order, incomplete=unsure)
+        if unsure:  # whatever a higher order showed, the level would stay unknown
+            return Level(None, empty, empty, 0.0, error, 0.0, 0.0, order, unsure)
+    return Level(None, empty, empty, 0.0, error, 0.0, 0.0, max_order)
 
 
 def _doubt(order: int, signal: float, error: float) -> str:
@@ -111,6 +114,7 @@ def _moments(grid: Grid, probes: Probes, known: Floats, unknown: Floats, order: 
     moments: Floats = np.zeros((probes.families.size, len(multi_indices(unknown.shape[1], order))))
     squares: Floats = np.zeros(probes.families.size)
     for start in range(0, len(grid.weights), _CHUNK):
+        check_time()
         part = slice(start, start + _CHUNK)
         directions = grid.directions[part]
         tests = probes.values(grid.labels[part], directions @ known)

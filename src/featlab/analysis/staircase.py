@@ -18,6 +18,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from featlab.analysis.budget import OutOfTime
 from featlab.analysis.grids import GridPair
 from featlab.analysis.levels import Level, find_level, level_matrices
 from featlab.analysis.probes import correlation_probes, label_probes
@@ -28,6 +29,8 @@ from featlab.targets import Target
 
 # Blocks whose thresholds differ by less than this, or than three numerical errors, are learned together.
 _TIE = 2e-3
+# Labels that double precision does not tell apart may hide this part of an eigenvalue; it is then part of its error.
+_MOST_LOST = 1e-2
 _ROUNDING = 1e-6  # of the same eigenvalue, computed on the whole space and on a block
 
 
@@ -58,11 +61,15 @@ class Stage:
 
 @dataclass(frozen=True)
 class GrandStage(Stage):
-    """A stage of the grand staircase: its kind, and for an easy one the critical sample ratio alpha = n/d."""
+    """A stage of the grand staircase: its kind, and for an easy one the critical sample ratio alpha = n/d.
+
+    Where alpha of an easy stage could not be computed it is None, and `alpha_bound` is a lower bound for it.
+    """
 
     kind: Kind = Kind.TRIVIAL
     alpha: float | None = None
     alpha_error: float | None = None
+    alpha_bound: float | None = None
 
 
 AnyStage = TypeVar("AnyStage", bound=Stage)
@@ -73,13 +80,14 @@ class Staircase(Generic[AnyStage]):
     """Stages in order, whether they exhaust the target's directions, and every doubt met on the way.
 
     A staircase ends where the next level cannot be decided: what follows would rest on a guess. `unsure` says whether
-    a doubt is one that finer grids could settle.
+    a doubt is one that finer grids could settle, `stopped` whether the time was spent.
     """
 
     stages: tuple[AnyStage, ...]
     complete: bool
     doubts: tuple[str, ...]
     unsure: bool
+    stopped: bool = False
 
     @property
     def exponent(self) -> int | None:
@@ -103,8 +111,13 @@ def _correlation_staircase(grids: GridPair, max_order: int) -> Staircase[Stage]:
     stages: list[Stage] = []
     doubts: list[str] = []
     unsure = False
+    stopped = False
     while known.shape[1] < rank:
-        level = find_level(grids, correlation_probes(known.shape[1]), known, max_order, _tilt(stages))
+        try:
+            level = find_level(grids, correlation_probes(known.shape[1]), known, max_order, _tilt(stages))
+        except OutOfTime as stop:
+            doubts, stopped = [*doubts, str(stop)], True
+            break
         doubts += [doubt for doubt in (level.doubt, level.incomplete) if doubt]
         unsure = unsure or bool(doubts)
         if level.order is None or level.doubt:
@@ -113,7 +126,7 @@ def _correlation_staircase(grids: GridPair, max_order: int) -> Staircase[Stage]:
             break
         stages.append(Stage(level.order, level.directions, level.signal, level.error, level.tilt))
         known = np.column_stack([known, level.directions])
-    return Staircase(tuple(stages), known.shape[1] == rank, tuple(doubts), unsure)
+    return Staircase(tuple(stages), known.shape[1] == rank, tuple(doubts), unsure, stopped)
 
 
 def grand_staircase(target: Target, grids: GridPair, max_order: int) -> Staircase[GrandStage]:
@@ -123,19 +136,24 @@ def grand_staircase(target: Target, grids: GridPair, max_order: int) -> Staircas
     stages: list[GrandStage] = []
     doubts: list[str] = []
     unsure = False
+    stopped = False
     while known.shape[1] < rank:
-        level = find_level(grids, label_probes(grids.fine, known.shape[1]), known, max_order, _tilt(stages))
-        if level.order is None or level.doubt:
-            unsure = level.doubt is not None
-            doubts.append(level.doubt or _nothing_found("function of", level))
+        try:
+            level = find_level(grids, label_probes(grids.fine, known.shape[1]), known, max_order, _tilt(stages))
+            if level.order is None or level.doubt:
+                unsure = level.doubt is not None
+                doubts.append(level.doubt or _nothing_found("function of", level))
+                break
+            stage, doubt = _grand_stage(target, grids, known, level)
+        except OutOfTime as stop:
+            doubts, stopped = [*doubts, str(stop)], True
             break
-        stage, doubt = _grand_stage(target, grids, known, level)
         doubts += [doubt] if doubt else []
         known = np.column_stack([known, stage.directions])
         if stages and stage.kind is stages[-1].kind is Kind.TRIVIAL:
             stage = _merge(stages.pop(), stage)
         stages.append(stage)
-    return Staircase(tuple(stages), known.shape[1] == rank, tuple(doubts), unsure)
+    return Staircase(tuple(stages), known.shape[1] == rank, tuple(doubts), unsure, stopped)
 
 
 def _tilt(stages: Sequence[Stage]) -> float:
@@ -164,13 +182,18 @@ def _grand_stage(target: Target, grids: GridPair, known: Floats, level: Level) -
     strengths = np.array([moments.restricted(block) for block in blocks])
     strongest = moments.top
     if strongest <= 3 * moments.error:
-        unresolved = GrandStage(2, *found, Kind.EASY)
-        bound = 1 / (4 * moments.error)
-        return unresolved, f"the critical sample ratio alpha is too large to be resolved: it is above {bound:.0f}"
+        unresolved = GrandStage(2, *found, Kind.EASY, alpha_bound=1 / (4 * moments.error))
+        return unresolved, f"the critical sample ratio is too large to be resolved: above {unresolved.alpha_bound:.2g}"
+    if moments.lost > _MOST_LOST * strongest:
+        bound = 1 / (strongest + moments.lost + moments.error)
+        return GrandStage(2, *found, Kind.EASY, alpha_bound=bound), (
+            "double precision does not tell all labels apart, and the critical sample ratio is between "
+            f"{bound:.2g} and {1 / strongest:.2g}; write the target without the function that makes them so alike"
+        )
     first = strengths >= strongest * (1 - _TIE) - 3 * moments.error
     chosen = np.column_stack([block for block, early in zip(blocks, first, strict=True) if early])
     new = readable_basis(complement(known) @ chosen, chosen.shape[1])
-    alpha, alpha_error = 1 / strongest, moments.error / strongest**2
+    alpha, alpha_error = 1 / strongest, (moments.error + moments.lost) / strongest**2
     stage = GrandStage(2, new, level.signal, level.error, tilt, Kind.EASY, alpha, alpha_error)
     of_blocks = float(strengths.max())
     if abs(of_blocks - strongest) > 3 * moments.error + _ROUNDING * strongest:

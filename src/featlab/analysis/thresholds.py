@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from featlab.analysis.budget import check_time, doing
 from featlab.analysis.conditional import LabelTable, label_tables
 from featlab.analysis.grids import known_rule, slice_at
 from featlab.analysis.rays import RayCells, cells_of_rays
@@ -171,6 +172,7 @@ def second_moments(target: Target, known: Floats) -> SecondMoments:
     """F at the known subspace (orthonormal columns), with its numerical error from coarser computations."""
     dimension = target.rank - known.shape[1] + target.hidden
     resolution = _RESOLUTION[dimension][1 if known.shape[1] else 0]
+    doing(f"the critical sample ratio, {known.shape[1]} directions known")
     found, errors = _second_moments(target, known, resolution)
     if _WANTED[dimension] * found.top < errors.total < found.top and errors.bins < 0.5 * errors.total:
         found, errors = _second_moments(target, known, resolution.finer(errors))
@@ -202,6 +204,7 @@ def _operators(target: Target, known: Floats, resolution: _Resolution) -> _Opera
     bins = _CONDITIONAL_BINS if known.shape[1] else _BINS
     total, lost = 0.0, 0.0
     for point, weight in zip(rule.points, rule.weights, strict=True):
+        check_time()
         rays = _rays_at(target, known, unknown, point, resolution)
         table, wider = label_tables(rays.cells, rays.directions, rays.rules, unknown.shape[1], bins, target.noise)
         total = total + weight * np.array(_operators_of(table, wider, rays.group))

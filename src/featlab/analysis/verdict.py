@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf
 from typing import NamedTuple
 
+from featlab.analysis.budget import DEFAULT_BUDGET, Tell, time_budget
 from featlab.analysis.energies import Energies, coordinate_leap, hermite_energies
 from featlab.analysis.grids import GridPair, build_grids
 from featlab.analysis.probes import discrete_levels
-from featlab.analysis.residuals import Regime, giant_step_subspace, regimes
+from featlab.analysis.residuals import Regime, giant_step_subspace, learnable_variance, regimes
 from featlab.analysis.sample_cost import SampleCost, sample_costs
 from featlab.analysis.spiked_cost import kernel_reach, law_of, spiked_costs
 from featlab.analysis.staircase import (
+    AnyStage,
     GrandStage,
     Kind,
     Stage,
@@ -26,6 +28,7 @@ from featlab.analysis.staircase import (
 from featlab.errors import InvalidParameter, InvalidTarget
 from featlab.gaussian.hermite import Floats
 from featlab.targets import Isotropic, Spiked, SpikeLaw, Target, TreeTarget
+from featlab.targets.relabelling import informative
 
 MOST_DIRECTIONS = 4
 MOST_FIELDS = 5
@@ -92,21 +95,35 @@ class Analysis:
     remarks: tuple[str, ...] = ()
 
 
-def analyse(target: Target) -> Analysis:
-    """Exponents, staircases, thresholds, residuals and costs of a target of at most four directions."""
+def analyse(target: Target, budget: float = DEFAULT_BUDGET, tell: Tell | None = None) -> Analysis:
+    """Exponents, staircases, thresholds, residuals and costs of a target of at most four directions.
+
+    Args:
+        budget: seconds of processor time. What is not decided by then stays undecided, with a doubt that says so; what
+            was decided holds.
+        tell: is called with a few words whenever a step begins.
+    """
+    with time_budget(budget, tell):
+        return _analysed(target)
+
+
+def _analysed(target: Target) -> Analysis:
     if not isinstance(target.inputs, Isotropic | Spiked | SpikeLaw):
         raise InvalidParameter("inputs", target.inputs, "Isotropic(), Spiked(...) or SpikeLaw(...) for the analysis")
     _check_rank(target)
     search = max(_SEARCH[target.rank], min(target.degree or 0, 40))
-    grids = build_grids(target)
-    stairs = _climb(target, grids, search)
-    while stairs.unsure and grids.refinement < _MOST_REFINEMENTS:
-        grids = build_grids(target, grids.refinement + 1)
-        stairs = _climb(target, grids, search, stairs)
+    told = informative(target)
+    grids, told_grids = _grids(target, told)
+    stairs = _climb(grids, told, told_grids, search)
+    while stairs.unsure and not stairs.stopped and grids.refinement < _MOST_REFINEMENTS:
+        grids, told_grids = _grids(target, told, grids.refinement + 1)
+        stairs = _climb(grids, told, told_grids, search, stairs)
     giant, leap, grand = stairs
     information_exponent = leap.stages[0].exponent if leap.stages else None
     degrees = max(_DEGREES[target.rank], information_exponent or 0, min(target.degree or 0, 12))
     energies = hermite_energies(grids, degrees)
+    energies = energies.without_noise(learnable_variance(target, energies))
+    left, cut_short = regimes(target, energies, _REGIMES[target.rank])
     found = Analysis(
         target=target,
         energies=energies,
@@ -121,7 +138,7 @@ def analyse(target: Target) -> Analysis:
         one_step=giant_step_subspace(energies, information_exponent or 0),
         staircase=leap.stages,
         grand_staircase=grand.stages,
-        regimes=regimes(target, energies, _REGIMES[target.rank]),
+        regimes=left,
         sample_cost=sample_costs(
             rank=target.rank,
             information_exponent=information_exponent,
@@ -132,7 +149,7 @@ def analyse(target: Target) -> Analysis:
             searched_degree=len(energies.coefficients) - 1,
         ),
         labels=discrete_levels(grids.fine),
-        doubts=_doubts(stairs),
+        doubts=(*_doubts(stairs), *([f"residuals: {cut_short}"] if cut_short else [])),
     )
     return found if isinstance(target.inputs, Isotropic) else _under_a_spike(found, target.inputs)
 
@@ -184,14 +201,36 @@ class _Stairs(NamedTuple):
     def unsure(self) -> bool:
         return self.giant.unsure or self.leap.unsure or self.grand.unsure
 
+    @property
+    def stopped(self) -> bool:
+        return self.giant.stopped or self.leap.stopped or self.grand.stopped
 
-def _climb(target: Target, grids: GridPair, search: int, before: _Stairs | None = None) -> _Stairs:
+
+def _grids(target: Target, told: Target, refinement: int = 0) -> tuple[GridPair, GridPair]:
+    """Those of the target, for correlations, and of what its label tells, for any function of the label."""
+    grids = build_grids(target, refinement)
+    return grids, grids if told is target else build_grids(told, refinement)
+
+
+def _climb(grids: GridPair, told: Target, told_grids: GridPair, search: int, before: _Stairs | None = None) -> _Stairs:
     """The three staircases; of those climbed before on a coarser grid only the unsure ones are climbed again."""
     return _Stairs(
-        before.giant if before and not before.giant.unsure else giant_staircase(grids),
-        before.leap if before and not before.leap.unsure else leap_staircase(grids, search),
-        before.grand if before and not before.grand.unsure else grand_staircase(target, grids, search),
+        _better(before and before.giant, lambda: giant_staircase(grids)),
+        _better(before and before.leap, lambda: leap_staircase(grids, search)),
+        _better(before and before.grand, lambda: grand_staircase(told, told_grids, search)),
     )
+
+
+def _better(before: Staircase[AnyStage] | None, climb: Callable[[], Staircase[AnyStage]]) -> Staircase[AnyStage]:
+    """The staircase climbed before, if it is sure or the new one came less far before the time was spent."""
+    if before is None:
+        return climb()
+    if not before.unsure:
+        return before
+    after = climb()
+    if after.stopped and len(after.stages) < len(before.stages):
+        return replace(before, doubts=(*before.doubts, *after.doubts), stopped=True)
+    return after
 
 
 def _doubts(stairs: _Stairs) -> tuple[str, ...]:

@@ -46,8 +46,17 @@ def _sum(sizes: list[str], signs: Floats, places: np.ndarray) -> str:
 
 
 def ratio_text(stage: GrandStage) -> str:
-    """alpha with two to five digits: the last one shown is about as large as the numerical error."""
-    assert stage.alpha is not None
+    """alpha with two to five digits: the last one shown is about as large as the numerical error.
+
+    A ratio that was not computed is told by its bound, "> 990".
+    """
+    if stage.alpha is None:
+        return "not computed" if stage.alpha_bound is None else f"> {stage.alpha_bound:.2g}"
     error = stage.alpha_error or 0.0
     relative = max(error / stage.alpha, 1e-5)
     return f"{stage.alpha:.{max(2, min(5, round(-log10(relative))))}g}"
+
+
+def ratio_relation(stage: GrandStage, sign: str = "=") -> str:
+    """ "= 0.594"; "> 990" whatever the sign where only a bound is known."""
+    return ratio_text(stage) if stage.alpha is None else f"{sign} {ratio_text(stage)}"

@@ -7,6 +7,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from featlab.analysis import Analysis, analyse
+from featlab.analysis.budget import DEFAULT_BUDGET, Tell
 from featlab.errors import InvalidParameter
 from featlab.reports.records import explanation_record
 from featlab.reports.terminal import plain_text, render
@@ -81,6 +82,8 @@ def explain(
     inputs: Inputs | None = None,
     dim: float | None = None,
     simulation: bool = False,
+    budget: float = DEFAULT_BUDGET,
+    tell: Tell | None = None,
 ) -> Explanation:
     """Explain a target: exponents, staircases, verdict, sample costs.
 
@@ -93,16 +96,18 @@ def explain(
         dim: also give the sample costs as numbers at this dimension of the inputs.
         simulation: end with a picture: the cheapest algorithm that learns it, predicted and simulated, which takes
             up to ten seconds.
+        budget: seconds of processor time for the analysis; what is not decided by then is a doubt that says so.
+        tell: is called with a few words whenever a step of the analysis begins.
 
     Raises:
         InvalidTarget: the source is not a target that can be analysed.
-        InvalidParameter: the noise or the dimension is out of range.
+        InvalidParameter: the noise, the dimension or the budget is out of range.
     """
     asked = None if dim is None else _checked_dim(dim)
     what = target(source, noise=noise, inputs=inputs)
     if asked is not None and asked < what.rank:
         raise InvalidParameter("dim", dim, f"at least the number of directions, {what.rank}")
-    analysis = analyse(what)
+    analysis = analyse(what, budget, tell)
     if not simulation:
         return Explanation(analysis, asked)
     from featlab.comparison.demonstration import demonstrate

@@ -69,7 +69,8 @@ def _of_family(family: Family) -> list[Event]:
         events.append(Event(threshold, "continuous", 0 * eye, 0 * eye))
     events += [Event(alpha, "jump", low * eye, high * eye) for alpha, low, high in jumps]
     last = float(family.reciprocal(np.array(0.5 * np.pi)))
-    if last > 1e-3 and not (jumps and jumps[-1][2] == 1.0):
+    begins = bool(jumps) or np.isfinite(threshold)  # else no small overlap grows, and the perfect one is never reached
+    if begins and last > 1e-3 and not (jumps and jumps[-1][2] == 1.0):
         events.append(Event(1 / last, "perfect", eye, eye))
     return events
 
