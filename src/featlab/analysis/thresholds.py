@@ -12,6 +12,7 @@ lower bound for the next threshold of message passing when the overlap with x is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,7 +23,7 @@ from featlab.analysis.grids import known_rule, slice_at
 from featlab.analysis.rays import RayCells, cells_of_rays
 from featlab.analysis.subspaces import complement
 from featlab.gaussian.hermite import Floats
-from featlab.gaussian.polar import Function, direction_cells, direction_rule, is_cone
+from featlab.gaussian.polar import Function, direction_rule, is_cone
 from featlab.gaussian.quadrature import moved_surfaces
 from featlab.gaussian.symmetry import Symmetries, symmetries
 from featlab.targets import Target
@@ -68,6 +69,7 @@ _RESOLUTION = {
     5: (_Resolution(16_000, 60, 6), _Resolution(3000, 60, 6)),
 }
 _SPARE = 4  # shorter by no more than this
+_FEWEST = 2  # nodes
 # What leaves a larger relative error, by the number of directions, is computed again with so many times the rays, or
 # cells; not what leaves nothing but an error.
 _WANTED = {1: 1e-3, 2: 1e-3, 3: 1e-3, 4: 5e-3, 5: 1e-2}
@@ -261,7 +263,7 @@ def _rays_at(target: Target, known: Floats, unknown: Floats, point: Floats, reso
     jumps = [surface for surface in rough if not is_cone(surface, dimension)]
     cones = [*cones, _level_of_the_origin(link, dimension)]
     group = symmetries(link, (unknown.shape[1], target.hidden))
-    nodes, steps = _nodes_and_steps(resolution, group)
+    nodes, steps = _nodes_and_steps(resolution, cones, group)
     counts = (nodes, nodes + 1) if dimension > 1 else (nodes,)
     found = [direction_rule(dimension, count, cones, group) for count in counts]
     directions = np.concatenate([one for one, _ in found])
@@ -274,14 +276,14 @@ def _rays_at(target: Target, known: Floats, unknown: Floats, point: Floats, reso
     return _Rays(cells, directions, rules, group)
 
 
-def _nodes_and_steps(resolution: _Resolution, group: Symmetries) -> tuple[int, int]:
+def _nodes_and_steps(resolution: _Resolution, cones: Sequence[Function], group: Symmetries) -> tuple[int, int]:
     """Gauss nodes on each panel of the smaller rule, and cells on each ray."""
     dimension = group.dimension
     if dimension == 1:
         return 1, resolution.steps
-    panels = 2 * direction_cells(group) * (2 if group.reversing.any() else 1)
-    possible = (resolution.rays / panels) ** (1 / (dimension - 1))
-    nodes = max(2, min(int(possible), resolution.nodes))
+    few = len(direction_rule(dimension, _FEWEST, cones, group)[0]) * (2 if group.reversing.any() else 1)
+    possible = _FEWEST * (resolution.rays / (2 * few)) ** (1 / (dimension - 1))
+    nodes = max(_FEWEST, min(int(possible), resolution.nodes))
     spare = (possible / nodes) ** (dimension - 1)
     return nodes, int(resolution.steps * np.clip(spare, 1, _SPARE))
 

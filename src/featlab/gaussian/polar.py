@@ -27,14 +27,6 @@ _CONE_RADII = (0.3, 1.0, 2.5)
 Function = Callable[[Floats], Floats]
 
 
-def direction_cells(group: Symmetries) -> int:
-    """Into how many cells `direction_rule` cuts the part of the sphere that it covers, cones apart."""
-    dimension = group.dimension
-    if group.exchanges_all:
-        return len(list(_chambers(group)))
-    return 2 ** (dimension - len(group.halved))
-
-
 def direction_rule(
     dimension: int, nodes: int, cones: Sequence[Function], group: Symmetries | None = None
 ) -> tuple[Floats, Floats]:
@@ -148,7 +140,8 @@ def _circles(
     def points(line: Integers, angle: Floats) -> Floats:
         return np.column_stack([prefix[line], sines[line] * np.cos(angle), sines[line] * np.sin(angle)])
 
-    scan = np.linspace(0, 2 * np.pi, 120)[:-1] + 1e-3  # off the quadrants, which are cut already
+    # Off the quadrants, which are cut already, but close to both ends: between them nothing is looked at.
+    scan = np.concatenate([[1e-7], np.linspace(0, 2 * np.pi, 120)[1:-1] + 1e-3, [2 * np.pi - 1e-7]])
     crossings = crossings_on_lines(cones, points, len(prefix), scan, 2 * np.pi)
     edges = cut_edges(0.5 * np.pi * np.arange(5.0), crossings)
     angle, weight = panels(edges, nodes, graded)
