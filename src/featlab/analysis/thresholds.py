@@ -12,39 +12,18 @@ lower bound for the next threshold of message passing when the overlap with x is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from featlab.analysis.budget import check_time, doing
 from featlab.analysis.conditional import LabelTable, label_tables
-from featlab.analysis.grids import known_rule, slice_at
-from featlab.analysis.rays import RayCells, cells_of_rays
+from featlab.analysis.grids import known_rule
+from featlab.analysis.ray_rules import Resolution, rays_at
 from featlab.analysis.subspaces import complement
 from featlab.gaussian.hermite import Floats
-from featlab.gaussian.polar import Function, direction_rule, is_cone
-from featlab.gaussian.quadrature import moved_surfaces
-from featlab.gaussian.symmetry import Symmetries, symmetries
+from featlab.gaussian.symmetry import Symmetries
 from featlab.targets import Target
-
-
-@dataclass(frozen=True)
-class _Resolution:
-    """How finely space is cut: rays of both rules together, cells on each ray, Gauss nodes that are enough on a panel.
-
-    Where symmetries leave rays over, the cells get shorter instead.
-    """
-
-    rays: int
-    steps: int
-    nodes: int
-
-    def finer(self, errors: _Errors) -> _Resolution:
-        """More of what makes most of the error."""
-        if errors.cells > errors.directions:
-            return replace(self, steps=_FINER * self.steps)
-        return replace(self, rays=_FINER * self.rays, nodes=_FINER * self.nodes)
 
 
 @dataclass(frozen=True)
@@ -62,14 +41,12 @@ class _Errors:
 
 # By the number of unknown directions (and noise variables): with nothing known, with something known.
 _RESOLUTION = {
-    1: (_Resolution(1, 6400, 1), _Resolution(1, 600, 1)),
-    2: (_Resolution(512, 600, 128), _Resolution(128, 200, 48)),
-    3: (_Resolution(3000, 200, 16), _Resolution(1000, 120, 12)),
-    4: (_Resolution(6000, 120, 8), _Resolution(3000, 60, 8)),
-    5: (_Resolution(16_000, 60, 6), _Resolution(3000, 60, 6)),
+    1: (Resolution(1, 6400, 1), Resolution(1, 600, 1)),
+    2: (Resolution(512, 600, 128), Resolution(128, 200, 48)),
+    3: (Resolution(3000, 200, 16), Resolution(1000, 120, 12)),
+    4: (Resolution(6000, 120, 8), Resolution(3000, 60, 8)),
+    5: (Resolution(16_000, 60, 6), Resolution(3000, 60, 6)),
 }
-_SPARE = 4  # shorter by no more than this
-_FEWEST = 2  # nodes
 # What leaves a larger relative error, by the number of directions, is computed again with so many times the rays, or
 # cells; not what leaves nothing but an error.
 _WANTED = {1: 1e-3, 2: 1e-3, 3: 1e-3, 4: 5e-3, 5: 1e-2}
@@ -177,11 +154,18 @@ def second_moments(target: Target, known: Floats) -> SecondMoments:
     doing(f"the critical sample ratio, {known.shape[1]} directions known")
     found, errors = _second_moments(target, known, resolution)
     if _WANTED[dimension] * found.top < errors.total < found.top and errors.bins < 0.5 * errors.total:
-        found, errors = _second_moments(target, known, resolution.finer(errors))
+        found, errors = _second_moments(target, known, _finer(resolution, errors))
     return found
 
 
-def _second_moments(target: Target, known: Floats, resolution: _Resolution) -> tuple[SecondMoments, _Errors]:
+def _finer(resolution: Resolution, errors: _Errors) -> Resolution:
+    """More of what makes most of the error."""
+    if errors.cells > errors.directions:
+        return replace(resolution, steps=_FINER * resolution.steps)
+    return replace(resolution, rays=_FINER * resolution.rays, nodes=_FINER * resolution.nodes)
+
+
+def _second_moments(target: Target, known: Floats, resolution: Resolution) -> tuple[SecondMoments, _Errors]:
     fine, long_cells = (
         _operators(target, known, one) for one in (resolution, replace(resolution, steps=resolution.steps // 2))
     )
@@ -189,7 +173,8 @@ def _second_moments(target: Target, known: Floats, resolution: _Resolution) -> t
     best = fine.best + (fine.best - long_cells.best) / 3
     errors = _Errors(
         cells=abs(_top(best) - _top(fine.best)),
-        directions=abs(_top(fine.first) - _top(fine.second)) + 0.5 * _top(fine.scatter),
+        # Not the change of the largest eigenvalue: two rules may agree about that by accident.
+        directions=float(np.linalg.norm(fine.first - fine.second, 2)) + 0.5 * _top(fine.scatter),
         bins=abs(_top(fine.best + fine.scatter) - _top(fine.wider)),
     )
     return SecondMoments(best, errors.total + _ROUNDING * _top(best), fine.lost), errors
@@ -199,7 +184,7 @@ def _top(operator: Floats) -> float:
     return float(np.linalg.eigvalsh(operator)[-1])
 
 
-def _operators(target: Target, known: Floats, resolution: _Resolution) -> _Operators:
+def _operators(target: Target, known: Floats, resolution: Resolution) -> _Operators:
     """F averaged over the known coordinates."""
     unknown = complement(known)
     rule = known_rule(target, known, _KNOWN_NODES[known.shape[1]])
@@ -207,7 +192,7 @@ def _operators(target: Target, known: Floats, resolution: _Resolution) -> _Opera
     total, lost = 0.0, 0.0
     for point, weight in zip(rule.points, rule.weights, strict=True):
         check_time()
-        rays = _rays_at(target, known, unknown, point, resolution)
+        rays = rays_at(target, known, unknown, point, resolution)
         table, wider = label_tables(rays.cells, rays.directions, rays.rules, unknown.shape[1], bins, target.noise)
         total = total + weight * np.array(_operators_of(table, wider, rays.group))
         lost += float(weight) * table.lost
@@ -235,73 +220,3 @@ def _operator(mass: Floats, moment: Floats) -> Floats:
     mass, moment = mass[kept], moment[kept]
     applied = np.einsum("bij,ajk,bkl->bail", moment, basis, moment, optimize=True)
     return np.einsum("b,bail,cil->ac", 1 / mass, applied, basis, optimize=True)
-
-
-@dataclass(frozen=True)
-class _Rays:
-    """Cells of rays in one part of every orbit of the label's symmetries, and the rays' directions and rules."""
-
-    cells: RayCells
-    directions: Floats
-    rules: Floats
-    group: Symmetries
-
-
-def _rays_at(target: Target, known: Floats, unknown: Floats, point: Floats, resolution: _Resolution) -> _Rays:
-    """The rays of z (and of the noise inside the link) at fixed known coordinates, those of two rules together."""
-    offset, turn = slice_at(target, known, unknown, point)
-    dimension = turn.shape[1]
-
-    def link(z: Floats) -> Floats:
-        return target.link(offset + z @ turn.T)
-
-    surfaces, rough = (
-        [surface.function for surface in moved_surfaces(kinks, offset, turn)]
-        for kinks in (target.kinks, [kink for kink in target.kinks if kink.kind != "corner"])
-    )
-    cones = [surface for surface in surfaces if is_cone(surface, dimension)]
-    jumps = [surface for surface in rough if not is_cone(surface, dimension)]
-    cones = [*cones, _level_of_the_origin(link, dimension)]
-    group = symmetries(link, (unknown.shape[1], target.hidden))
-    nodes, steps = _nodes_and_steps(resolution, cones, group)
-    counts = (nodes, nodes + 1) if dimension > 1 else (nodes,)
-    found = [direction_rule(dimension, count, cones, group) for count in counts]
-    directions = np.concatenate([one for one, _ in found])
-    weights = np.concatenate([weight / len(found) for _, weight in found])
-    rules = np.repeat([1.0, -1.0] if len(found) > 1 else [0.0], [len(one) for one, _ in found])
-    cells = cells_of_rays(link, jumps, directions, weights, steps)
-    mirrored = group.mirror(directions)
-    if mirrored is not None:
-        cells, directions, rules = _with_mirror(cells, group), np.concatenate([directions, mirrored]), np.tile(rules, 2)
-    return _Rays(cells, directions, rules, group)
-
-
-def _nodes_and_steps(resolution: _Resolution, cones: Sequence[Function], group: Symmetries) -> tuple[int, int]:
-    """Gauss nodes on each panel of the smaller rule, and cells on each ray."""
-    dimension = group.dimension
-    if dimension == 1:
-        return 1, resolution.steps
-    few = len(direction_rule(dimension, _FEWEST, cones, group)[0]) * (2 if group.reversing.any() else 1)
-    possible = _FEWEST * (resolution.rays / (2 * few)) ** (1 / (dimension - 1))
-    nodes = max(_FEWEST, min(int(possible), resolution.nodes))
-    spare = (possible / nodes) ** (dimension - 1)
-    return nodes, int(resolution.steps * np.clip(spare, 1, _SPARE))
-
-
-def _with_mirror(cells: RayCells, group: Symmetries) -> RayCells:
-    """The cells and their images under a symmetry that reflects the label, of half the weight each."""
-    rays = int(cells.line.max()) + 1
-    image = replace(
-        cells, line=cells.line + rays, first=2 * group.centre - cells.first, last=2 * group.centre - cells.last
-    )
-    both = {name: np.concatenate([getattr(one, name) for one in (cells, image)]) for name in vars(cells)}
-    return RayCells(**{**both, "mass": 0.5 * both["mass"], "square": 0.5 * both["square"]})
-
-
-def _level_of_the_origin(link: Function, dimension: int) -> Function:
-    """Changes sign at the rays that lie in the level set of the origin, such as |h1| = |h2| for |h1| - |h2|.
-
-    Close to them the label varies slowly along a ray and fast from ray to ray, so the directions are cut there.
-    """
-    at_origin = link(np.full((1, dimension), 1e-9))[0]
-    return lambda directions: link(np.sqrt(dimension) * directions) - at_origin
