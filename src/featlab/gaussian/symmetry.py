@@ -18,6 +18,7 @@ import numpy as np
 from featlab.gaussian.hermite import Floats, Integers
 
 _SAME = 1e-9
+_UNTURNED = 1e-12  # of a matrix that a symmetry keeps
 # Random points of both sizes: the first few sort out almost every candidate, all of them confirm the rest.
 _POINTS, _FEW, _FAR = 400, 8, 2.5
 
@@ -80,6 +81,26 @@ class Symmetries:
             matrix[np.arange(size), order] = signs
             turned += np.kron(matrix, matrix)
         return (moments.reshape(-1, size * size) @ (turned.T / np.count_nonzero(kept))).reshape(moments.shape)
+
+    def fixing(self, matrix: Floats) -> Symmetries:
+        """The elements that keep the values and a matrix M (q, q), D M D^T = M, in the first q coordinates alone."""
+        size = len(matrix)
+        orders, signs = self.orders[:, :size], self.signs[:, :size]
+        turned = matrix[orders[:, :, None], orders[:, None, :]] * signs[:, :, None] * signs[:, None, :]
+        kept = ~self.reversing & np.all(np.abs(turned - matrix) <= _UNTURNED, axis=(1, 2))
+        return Symmetries(orders[kept], signs[kept], self.reversing[kept], self.centre)
+
+    def folded(self, points: Floats, weights: Floats) -> tuple[Floats, Floats]:
+        """One point of each orbit of weighted points (N, D), with the weight of the orbit."""
+        largest = points.copy()
+        for order, signs in zip(self.orders, self.signs, strict=True):
+            image = points[:, order] * signs
+            differs = np.abs(image - largest) > _SAME
+            first = np.argmax(differs, axis=1)[:, None]
+            ahead = np.take_along_axis(image - largest, first, axis=1) > _SAME  # in lexicographic order
+            largest = np.where(ahead, image, largest)
+        _, chosen, orbit = np.unique(np.round(largest / _SAME), axis=0, return_index=True, return_inverse=True)
+        return largest[chosen], np.bincount(orbit.ravel(), weights)
 
 
 def symmetries(function: Callable[[Floats], Floats], blocks: Sequence[int]) -> Symmetries:
