@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from featlab.analysis.staircase import GrandStage, Kind
-from featlab.figures.naming import direction_text, direction_texts, ratio_text
+from featlab.figures.naming import direction_text, direction_texts, ratio_relation, ratio_text
 
 
 @pytest.mark.parametrize(
@@ -32,3 +34,10 @@ def test_columns_are_directions() -> None:
 def test_ratio_has_the_digits_of_its_error(error: float, text: str) -> None:
     stage = GrandStage(2, np.eye(1), 1.0, 0.0, tilt=0.0, kind=Kind.EASY, alpha=0.64485, alpha_error=error)
     assert ratio_text(stage) == text
+
+
+def test_a_ratio_that_was_not_computed_is_told_by_its_bound() -> None:
+    stage = GrandStage(2, np.eye(1), 1.0, 0.0, tilt=0.0, kind=Kind.EASY, alpha_bound=994.2)
+    assert (ratio_text(stage), ratio_relation(stage, ">=")) == ("> 9.9e+02", "> 9.9e+02")
+    resolved = replace(stage, alpha=0.5, alpha_error=1e-3)
+    assert ratio_relation(resolved, ">=") == ">= 0.5"

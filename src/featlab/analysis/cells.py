@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -36,11 +37,11 @@ class Cells:
     first: Floats
     last: Floats
 
-    @property
+    @cached_property
     def rise(self) -> Floats:
         return self.last - self.first
 
-    @property
+    @cached_property
     def continues(self) -> Booleans:
         """Whether each cell goes on where the one before it ended: on the same line, and without a jump.
 
@@ -50,7 +51,7 @@ class Cells:
         near = np.abs(self.first[1:] - self.last[:-1]) <= _MEETING * np.minimum(size[1:], size[:-1])
         return np.append(False, (self.line[1:] == self.line[:-1]) & near)
 
-    @property
+    @cached_property
     def turns(self) -> Integers:
         """The cells at whose beginning the function turns round."""
         way = np.sign(self.rise)
@@ -152,25 +153,64 @@ def clusters(values: Floats, reach: Floats) -> tuple[Integers, Floats, Floats]:
     return number, ascending[begins], ascending[np.append(begins[1:], values.size)[: begins.size] - 1]
 
 
+@dataclass(frozen=True)
+class Bends:
+    """Cells along which the function is a power of the distance to a vertex.
+
+    The part of the weight of cell `cell[i]` whose value is nearer than y to that of the vertex is
+    (x^exponent - inside) / (1 - inside), x = (y - vertex) / (outer - vertex), `outer` being the value at the far end.
+    """
+
+    cell: Integers
+    vertex: Floats
+    outer: Floats
+    exponent: Floats
+    inside: Floats
+
+    def part(self, number: Integers, values: Floats) -> Floats:
+        """The part of the weight of the bent cells with these numbers up to values on their way."""
+        vertex, inside = self.vertex[number], self.inside[number]
+        x = np.clip((values - vertex) / (self.outer[number] - vertex), 0.0, 1.0)
+        return np.clip((x ** self.exponent[number] - inside) / (1 - inside), 0.0, 1.0)
+
+
 class Sharing:
     """How the weight of each cell, of value `first` to `last`, is divided among the bins between ascending edges (B,).
 
-    There are B + 1 bins, the outer ones open. The function runs linearly along a cell.
+    There are B + 1 bins, the outer ones open. The function runs linearly along a cell, but for those that are bent.
     """
 
-    def __init__(self, first: Floats, last: Floats, edges: Floats) -> None:
+    def __init__(self, first: Floats, last: Floats, edges: Floats, bends: Bends | None = None) -> None:
         low, high = np.minimum(first, last), np.maximum(first, last)
         self.edges, self.bins = edges, edges.size + 1
         self.first_bin = np.searchsorted(edges, low, side="right")
         self.last_bin = np.searchsorted(edges, high, side="right")
         self.whole = self.first_bin == self.last_bin
         self.low, self.high = low, high
+        self.linear = ~self.whole
+        self.bent_shares = None if bends is None else self._bent_shares(bends)
+        if bends is not None:
+            self.linear[bends.cell] = False
+
+    def _bent_shares(self, bends: Bends) -> tuple[Integers, Integers, Floats]:
+        """Cell, bin and share for every bin that a bent cell runs through."""
+        wide = np.flatnonzero(~self.whole[bends.cell])
+        counts = self.last_bin[bends.cell[wide]] - self.first_bin[bends.cell[wide]] + 1
+        number = np.repeat(wide, counts)
+        cell = bends.cell[number]
+        bins = self.first_bin[cell] + np.arange(cell.size) - np.repeat(np.cumsum(counts) - counts, counts)
+        below = np.where(bins > self.first_bin[cell], self.edges[np.maximum(bins - 1, 0)], self.low[cell])
+        above = np.where(bins < self.last_bin[cell], self.edges[np.minimum(bins, self.edges.size - 1)], self.high[cell])
+        return cell, bins, np.abs(bends.part(number, above) - bends.part(number, below))
 
     def collect(self, weight: Floats) -> Floats:
         """The total of each bin, (B + 1,)."""
         total = np.zeros(self.bins)
         total += np.bincount(self.first_bin[self.whole], weight[self.whole], self.bins)
-        wide = ~self.whole
+        if self.bent_shares is not None:
+            cell, bins, share = self.bent_shares
+            total += np.bincount(bins, weight[cell] * share, self.bins)
+        wide = self.linear
         if not wide.any():
             return total
         low, high, weight = self.low[wide], self.high[wide], weight[wide]

@@ -93,9 +93,12 @@ def _pieces(target: Target, axis: int, breaks: Sequence[float]) -> int:
 
 
 def _extra_breaks(dimension: int, refinement: int) -> tuple[float, ...]:
-    """One dimension is cheap: cut it also where a steep link may hide its features from a single pair of pieces."""
+    """Few dimensions are cheap: cut them also where a steep link may hide its features from a single pair of pieces.
+
+    In two dimensions that is what a refinement does: the pieces have their largest number of nodes from the start.
+    """
     if dimension > 1:
-        return (0.0,)
+        return (-2.5, -1.2, 0.0, 1.2, 2.5) if dimension == 2 and refinement else (0.0,)
     return (-3.0, -1.5, 0.0, 1.5, 3.0) if refinement == 0 else tuple(np.linspace(-6, 6, 33).tolist())
 
 

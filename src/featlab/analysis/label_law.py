@@ -16,6 +16,7 @@ _POINTS = 40_000
 _RECURRENCES = 4
 # Labels are the same if they differ by at most so many roundings, or by this part of the way to the next other label.
 _ROUNDINGS, _SAME = 64.0, 1e-6
+_ALONE = 1e3  # how far from all other labels an atom is, in such distances
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +64,10 @@ def label_law(target: Target) -> LabelLaw:
     number, least, largest = clusters(labels, rounding)
     counts, blur = np.bincount(number), np.zeros(least.size)
     np.maximum.at(blur, number, rounding)
-    # A chain of labels much longer than their rounding is a continuum that rounding has cut into steps.
-    atom = (counts >= _RECURRENCES) & (largest - least <= 2 * blur)
-    middle = 0.5 * (least + largest)
     gaps = np.concatenate([[np.inf], least[1:] - largest[:-1], [np.inf]])
-    reaches = np.maximum(blur, _SAME * np.minimum(gaps[1:], gaps[:-1]))
+    room = np.minimum(gaps[1:], gaps[:-1])
+    # Labels that recur beside others a few roundings away are a continuum that rounding has cut into steps.
+    atom = (counts >= _RECURRENCES) & (largest - least <= 2 * blur) & (room >= _ALONE * blur)
+    middle = 0.5 * (least + largest)
+    reaches = np.maximum(blur, _SAME * room)
     return LabelLaw(middle[atom], counts[atom] / _POINTS, reaches[atom], not bool(atom[number].all()))

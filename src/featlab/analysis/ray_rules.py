@@ -7,7 +7,7 @@ choice matters.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -67,11 +67,11 @@ def rays_at(target: Target, known: Floats, unknown: Floats, point: Floats, resol
     directions = np.concatenate([one for one, _ in found])
     weights = np.concatenate([weight / len(found) for _, weight in found])
     rules = np.repeat([1.0, -1.0] if len(found) > 1 else [0.0], [len(one) for one, _ in found])
-    cells = cells_of_rays(link, jumps, directions, weights, steps)
     mirrored = group.mirror(directions)
-    if mirrored is not None:
-        cells, directions, rules = _with_mirror(cells, group), np.concatenate([directions, mirrored]), np.tile(rules, 2)
-    return Rays(cells, directions, rules, group)
+    if mirrored is not None:  # of one label, and of its mirror image
+        directions = np.concatenate([directions, mirrored])
+        weights, rules = np.tile(0.5 * weights, 2), np.tile(rules, 2)
+    return Rays(cells_of_rays(link, jumps, directions, weights, steps), directions, rules, group)
 
 
 def _nodes_and_steps(resolution: Resolution, cones: Sequence[Function], group: Symmetries) -> tuple[int, int]:
@@ -84,16 +84,6 @@ def _nodes_and_steps(resolution: Resolution, cones: Sequence[Function], group: S
     nodes = max(_FEWEST, min(int(possible), resolution.nodes))
     spare = (possible / nodes) ** (dimension - 1)
     return nodes, int(resolution.steps * np.clip(spare, 1, _SPARE))
-
-
-def _with_mirror(cells: RayCells, group: Symmetries) -> RayCells:
-    """The cells and their images under a symmetry that reflects the label, of half the weight each."""
-    rays = int(cells.line.max()) + 1
-    image = replace(
-        cells, line=cells.line + rays, first=2 * group.centre - cells.first, last=2 * group.centre - cells.last
-    )
-    both = {name: np.concatenate([getattr(one, name) for one in (cells, image)]) for name in vars(cells)}
-    return RayCells(**{**both, "mass": 0.5 * both["mass"], "square": 0.5 * both["square"]})
 
 
 def _level_of_the_origin(link: Function, dimension: int) -> Function:

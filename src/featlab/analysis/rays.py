@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammainc
 
-from featlab.analysis.cells import Cells, cut_into_cells, rounding_of, turned_at_extrema
+from featlab.analysis.bends import bends_of
+from featlab.analysis.cells import Bends, Cells, cut_into_cells, rounding_of, turned_at_extrema
 from featlab.gaussian.hermite import Floats, Integers
 from featlab.gaussian.polar import TAIL, Function
 from featlab.gaussian.quadrature import crossings_on_lines
@@ -33,11 +34,13 @@ class RayCells(Cells):
 
     Attributes:
         blur: where the label is the same all along a cell, how much rounding may have changed it; 0 elsewhere.
+        bends: the cells near an extremum or the origin, where the label is not linear (see `bends`).
     """
 
     mass: Floats
     square: Floats
     blur: Floats
+    bends: Bends
 
 
 def cells_of_rays(
@@ -51,10 +54,13 @@ def cells_of_rays(
     def points(ray: Integers, radius: Floats) -> Floats:
         return directions[ray] * radius[:, None]
 
+    def value(ray: Integers, radius: Floats) -> Floats:
+        return link(points(ray, radius))
+
     crossings = crossings_on_lines(jumps, points, count, radii, radii[-1])
     cells = cut_into_cells(link, points, np.broadcast_to(radii, (count, steps + 1)), crossings)
     turns = cells.turns
-    cells = turned_at_extrema(cells, lambda ray, radius: link(points(ray, radius)))
+    cells = turned_at_extrema(cells, value)
     if crossings.size:
         mass, square = _chi_moments(dimension, cells.low, cells.high)
     else:  # the same cells on every ray, but those at extrema
@@ -62,17 +68,19 @@ def cells_of_rays(
         moved = np.unique(np.concatenate([turns, turns - 1]))
         mass[moved], square[moved] = _chi_moments(dimension, cells.low[moved], cells.high[moved])
     weight = weights[cells.line]
-    blur = _blur(link, cells, points)
-    return RayCells(**vars(cells), mass=weight * mass, square=weight * square, blur=blur)
+    blur, bends = _blur(link, cells, points), bends_of(cells, turns, dimension, value)
+    ends = (cells.line, cells.low, cells.high, cells.first, cells.last)
+    return RayCells(*ends, mass=weight * mass, square=weight * square, blur=blur, bends=bends)
 
 
 def _blur(link: Function, cells: Cells, points: Callable[[Integers, Floats], Floats]) -> Floats:
     """The rounding of the label on cells along which it changes by nothing else; 0 on the others."""
     size, rise = np.maximum(np.abs(cells.first), np.abs(cells.last)), np.abs(cells.rise)
-    still = np.flatnonzero(rise <= _ALMOST_STILL * max(float(np.max(size)), np.finfo(float).tiny))
-    rounding = rounding_of(link, points(cells.line[still], 0.5 * (cells.low[still] + cells.high[still])))
-    blur = np.zeros(size.size)
-    blur[still] = np.where(rise[still] <= _ROUNDINGS * rounding, rounding, 0.0)
+    blur = np.where(rise == 0, np.spacing(size), 0.0)
+    doubtful = np.flatnonzero((rise > 0) & (rise <= _ALMOST_STILL * np.max(size)))
+    middle = 0.5 * (cells.low[doubtful] + cells.high[doubtful])
+    rounding = rounding_of(link, points(cells.line[doubtful], middle))
+    blur[doubtful] = np.where(rise[doubtful] <= _ROUNDINGS * rounding, rounding, 0.0)
     return blur
 
 

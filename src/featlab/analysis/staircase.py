@@ -29,7 +29,7 @@ from featlab.targets import Target
 
 # Blocks whose thresholds differ by less than this, or than three numerical errors, are learned together.
 _TIE = 2e-3
-# Labels that double precision does not tell apart may hide this part of an eigenvalue; it is then part of its error.
+# Labels that are not told apart may hide this part of an eigenvalue; it is then part of its error.
 _MOST_LOST = 1e-2
 _ROUNDING = 1e-6  # of the same eigenvalue, computed on the whole space and on a block
 
@@ -187,8 +187,9 @@ def _grand_stage(target: Target, grids: GridPair, known: Floats, level: Level) -
     if moments.lost > _MOST_LOST * strongest:
         bound = 1 / (strongest + moments.lost + moments.error)
         return GrandStage(2, *found, Kind.EASY, alpha_bound=bound), (
-            "double precision does not tell all labels apart, and the critical sample ratio is between "
-            f"{bound:.2g} and {1 / strongest:.2g}; write the target without the function that makes them so alike"
+            f"{'the noise' if target.noise > 0 else 'double precision'} does not let all labels be told apart, and the "
+            f"critical sample ratio is between {bound:.2g} and {1 / strongest:.2g}; write the target without the "
+            "function that spreads them over so many powers of ten, or makes them so alike"
         )
     first = strengths >= strongest * (1 - _TIE) - 3 * moments.error
     chosen = np.column_stack([block for block, early in zip(blocks, first, strict=True) if early])

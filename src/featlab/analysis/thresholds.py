@@ -54,7 +54,9 @@ _FINER = 3
 _ROUNDING = 1e-12
 # By the number of known directions: Gauss nodes on each piece of each known axis.
 _KNOWN_NODES = {0: 1, 1: 20, 2: 8, 3: 5}
-_BINS, _CONDITIONAL_BINS = 8000, 800
+# By the number of unknown directions and noise variables, with nothing known; and with something known.
+_BINS = {1: 8000, 2: 8000, 3: 2000, 4: 2000, 5: 2000}
+_CONDITIONAL_BINS = 800
 _COMMUTING = 1e-6  # a commutator that is zero, relative to the matrices
 
 
@@ -66,8 +68,7 @@ class SecondMoments:
         operator: (q(q+1)/2, same).
         error: the numerical error of its largest eigenvalue, from half the bins, half the cells and two rules for the
             directions.
-        lost: by how much the true eigenvalue may be larger still, because double precision does not tell some labels
-            apart.
+        lost: by how much the true eigenvalue may be larger still, because some labels are not told apart.
     """
 
     operator: Floats
@@ -188,7 +189,7 @@ def _operators(target: Target, known: Floats, resolution: Resolution) -> _Operat
     """F averaged over the known coordinates."""
     unknown = complement(known)
     rule = known_rule(target, known, _KNOWN_NODES[known.shape[1]])
-    bins = _CONDITIONAL_BINS if known.shape[1] else _BINS
+    bins = _CONDITIONAL_BINS if known.shape[1] else _BINS[target.rank + target.hidden]
     total, lost = 0.0, 0.0
     for point, weight in zip(rule.points, rule.weights, strict=True):
         check_time()

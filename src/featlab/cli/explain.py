@@ -89,8 +89,7 @@ def _explained(
             if status is not None:
                 status.update(f"{note}: {step} ...")
 
-        how = {"noise": noise, "inputs": inputs, "dim": dim, "simulation": simulation}
-        return compute(expression, **how, budget=budget, tell=tell)
+        return compute(expression, noise=noise, inputs=inputs, dim=dim, simulation=simulation, budget=budget, tell=tell)
 
 
 def _write(path: Path, explanation: Explanation, gallery: str | None) -> None:

@@ -34,7 +34,10 @@ def informative(target: Target) -> Target:
     if target.tree is None:
         return target
     simpler = [(target.tree, target.noise), *_simpler(target.tree, target.noise)]
-    simpler += [(rest, noise + variance) for tree, noise in simpler for rest, variance in _without_added_noise(tree)]
+    for tree, noise in tuple(simpler):
+        for rest, variance in _without_added_noise(tree):
+            core, scale = _without_affine(rest)
+            simpler.append((core, (noise + variance) / scale**2))
     for tree, noise in sorted(simpler[1:], key=lambda form: form[0].count_ops()):
         found = _same_directions(tree, noise, target)
         if found is not None:
