@@ -112,10 +112,15 @@ def _adaptive(table: Callable[[float], Floats], highest: float) -> float:
     return _largest(quad_vec(integrand, 0, np.sqrt(highest), epsrel=1e-9, epsabs=1e-11)[0])
 
 
+def of_sizes(sizes: Sequence[float]) -> float:
+    """The largest eigenvalue for the sum of these sizes times squares."""
+    return _adaptive(lambda y: _ellipsoid(y, sizes), _REACH**2 * max(sizes))
+
+
 def of_squares(rank: int, turned: bool, generator: np.random.Generator) -> Case:
     """A positive quadratic form, by convolution of the laws of two and of the other squares."""
     sizes = np.round(generator.uniform(0.3, 2.0, rank), 3).tolist()
-    top = _adaptive(lambda y: _ellipsoid(y, sizes), _REACH**2 * max(sizes))
+    top = of_sizes(sizes)
     names = _axes(rank, _turn(rank, generator) if turned else None)
     text = " + ".join(f"{size}*{name}**2" for size, name in zip(sizes, names, strict=True))
     return Case(f"{rank} squares" + ", turned" * turned, text, top)

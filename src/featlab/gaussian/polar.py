@@ -108,7 +108,8 @@ def _chamber_rule(edges: Floats, nodes: int, cones: Sequence[Function]) -> tuple
         found = on_line(line, s)
         return found / np.linalg.norm(found, axis=1, keepdims=True)
 
-    crossings = crossings_on_lines(cones, directions, len(points), np.linspace(0, 1, 41)[1:-1], 1.0)
+    scan = np.concatenate([[1e-7], np.linspace(0, 1, 41)[1:-1], [1 - 1e-7]])
+    crossings = crossings_on_lines(cones, directions, len(points), scan, 1.0)
     s, w = panels(cut_edges(np.array([0.0, 1.0]), crossings), nodes, graded=True)
     line, place = np.nonzero(w > 1e-14)
     found = on_line(line, s[line, place])
