@@ -21,12 +21,17 @@ from featlab.gaussian.hermite import Floats, Integers
 class LabelTable:
     """P(Y in bin) and E[z z^T - I; Y in bin] for every bin: mass (B,), moment (B, q, q).
 
+    The rays are those of two rules of equal weight: `mass_apart` and `moment_apart` are half the first rule's table
+    minus half the second's, what the choice of directions does.
+
     `lost` is the variance of z z^T - I (in the Frobenius norm) among inputs whose labels the table does not tell apart
     though they differ, summed over such labels: by so much at most E|G|^2, the trace of F(M) = E[G M G], may be short.
     """
 
     mass: Floats
     moment: Floats
+    mass_apart: Floats
+    moment_apart: Floats
     lost: float = 0.0
 
     @property
@@ -36,29 +41,32 @@ class LabelTable:
 
 
 def label_tables(
-    cells: RayCells, directions: Floats, unknown: int, bins: int, noise: float
+    cells: RayCells, directions: Floats, rules: Floats, unknown: int, bins: int, noise: float
 ) -> tuple[LabelTable, LabelTable]:
     """Bin the cells by label; the second table has half the bins, to see what their width does.
 
     Args:
         directions: (rays, Q); the first `unknown` coordinates are those whose second moment is wanted, the others
             belong to noise inside the link.
+        rules: (rays,) 1 for those of the first rule, -1 for those of the second, 0 if there is but one.
         bins: how many bins of the continuous part.
         noise: variance of Gaussian noise added to the label; the table then describes the noisy label.
     """
     layout = layout_for_noise(cells, noise, bins) if noise > 0 else layout_by_rank(cells, bins)
     share = Sharing(cells.first, cells.last, layout.edges, cells.bends)
-    mass = share.collect(cells.mass)
-    upper = [(i, j) for i in range(unknown) for j in range(i, unknown)]
-    moment: Floats = np.zeros((len(mass), unknown, unknown))
-    for i, j in upper:
-        weight = cells.square * directions[cells.line, i] * directions[cells.line, j] - (i == j) * cells.mass
-        moment[:, i, j] = moment[:, j, i] = share.collect(weight)
+    weights = [cells.mass]
+    for i, j in zip(*np.triu_indices(unknown), strict=True):
+        outer = directions[cells.line, i] * directions[cells.line, j]
+        weights.append(cells.square * outer - (i == j) * cells.mass)
+    columns = [share.collect(weight) for weight in weights]
+    of_rule = rules[cells.line]
+    columns += [share.collect(of_rule * weight) if rules.any() else np.zeros(share.bins) for weight in weights]
+    table = np.column_stack(columns)
     if layout.equal is not None:
-        table = _spread(np.column_stack([mass, moment.reshape(len(mass), -1)]), layout, layout.equal, noise)
-        mass, moment = table[:, 0], table[:, 1:].reshape(-1, unknown, unknown)
-    fine = _table(mass, moment, _variance_within(cells, directions[:, :unknown], layout.alike, share.first_bin))
-    full, half = (_merged(mass, moment, fine, kept) for kept in (layout.kept, layout.kept & layout.lasting))
+        table = _spread(table, layout, layout.equal, noise)
+    alike = _variance_within(cells, directions[:, :unknown], layout.alike, share.first_bin)
+    fine = _table(table, unknown, alike)
+    full, half = (_merged(table, unknown, fine, kept) for kept in (layout.kept, layout.kept & layout.lasting))
     # What merging loses counts once, in the full table; halving the bins on top of it is to be seen as an error.
     return full, replace(half, lost=full.lost)
 
@@ -79,17 +87,20 @@ def _spread(table: Floats, layout: Layout, equal: slice, noise: float) -> Floats
     return np.concatenate([table[: equal.start], noisy, table[equal.stop :]])
 
 
-def _merged(mass: Floats, moment: Floats, fine: LabelTable, kept: Booleans) -> LabelTable:
+def _merged(columns: Floats, unknown: int, fine: LabelTable, kept: Booleans) -> LabelTable:
     """The bins between the edges that are kept."""
     starts = np.append(0, np.nonzero(kept)[0] + 1)
-    table = _table(np.add.reduceat(mass, starts), np.add.reduceat(moment, starts), fine.lost)
+    table = _table(np.add.reduceat(columns, starts), unknown, fine.lost)
     return replace(table, lost=fine.lost + max(0.0, fine.information - table.information))
 
 
-def _table(mass: Floats, moment: Floats, lost: float) -> LabelTable:
-    """The table without the bins that the label never falls into."""
-    kept = mass > 1e-13
-    return LabelTable(mass[kept], moment[kept], lost)
+def _table(columns: Floats, unknown: int, lost: float) -> LabelTable:
+    """The table without the bins that the label never falls into, from columns of both kinds (B, 2 (1 + q(q+1)/2))."""
+    kept = columns[columns[:, 0] > 1e-13].reshape(-1, 2, columns.shape[1] // 2)
+    moments = np.zeros((len(kept), 2, unknown, unknown))
+    i, j = np.triu_indices(unknown)
+    moments[:, :, i, j] = moments[:, :, j, i] = kept[:, :, 1:]
+    return LabelTable(kept[:, 0, 0], moments[:, 0], kept[:, 1, 0], moments[:, 1], lost)
 
 
 def _variance_within(cells: RayCells, directions: Floats, chosen: Booleans, bins: Integers) -> float:
