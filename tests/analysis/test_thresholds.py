@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.optimize import brentq
+from scipy.signal import fftconvolve
 from scipy.special import erf, k0
 
 from featlab.analysis import analyse
 from featlab.analysis.subspaces import nothing
 from featlab.analysis.thresholds import second_moments, symmetric_basis
+from featlab.gaussian.quadrature import gaussian_density
 from featlab.targets import target
 
 # z1 z2: density K0(|y|)/pi; the others from Troiani et al. 2024 and Defilippis et al. 2025.
@@ -91,6 +93,43 @@ def test_single_index_thresholds_by_root_finding(
 ) -> None:
     threshold, _ = first_threshold(text)
     assert threshold == pytest.approx(by_root_finding(link, label_range, cuts), rel=2e-4)
+
+
+def product_threshold(rank: int) -> float:
+    """alpha_c of h1 .. hr, r >= 3: log|y| is a sum, so p and p E[h1^2 | y] are convolutions; G is a multiple of I."""
+    step = 2e-3
+    logs = np.arange(-40.0, 2.5, step)
+    size = np.exp(logs)
+    density = 2 * gaussian_density(size) * size
+    total, moment = density, density * size**2
+    for _ in range(rank - 1):
+        total, moment = (fftconvolve(one, density) * step for one in (total, moment))
+    seen = total > 1e-13 * total.max()
+    return 1 / (np.sum((moment[seen] - total[seen]) ** 2 / total[seen]) * step)
+
+
+@pytest.mark.parametrize(("rank", "tolerance"), [(3, 1e-4), (4, 5e-4)])
+def test_products_by_convolution_of_their_logarithms(rank: int, tolerance: float) -> None:
+    expected = product_threshold(rank)
+    threshold, error = first_threshold("*".join(f"h{axis + 1}" for axis in range(rank)))
+    assert threshold == pytest.approx(expected, rel=tolerance)
+    assert abs(threshold - expected) <= error
+    assert error <= 1e-3 * expected
+    assert threshold != pytest.approx(product_threshold(7 - rank), rel=0.1), "negative control: the other product"
+
+
+def test_a_product_of_cubics_by_convolution() -> None:
+    """He3(h1) He3(h2): the same with exact masses of bins of log|He3|, extrapolated to bins of no width: 1.26432."""
+    threshold, error = first_threshold("He3(h1)*He3(h2)")
+    assert threshold == pytest.approx(1.26432, rel=1e-3)
+    assert error < 2e-3
+
+
+def test_cones_close_to_a_quadrant_are_cut() -> None:
+    """A plane that meets the circle of directions just before it closes: pi^2 / 4, as for h1 h2 themselves."""
+    threshold, error = first_threshold("sign((h1 - 0.0104*h2)*(h2 + 0.0104*h1))")
+    assert threshold == pytest.approx(np.pi**2 / 4, rel=1e-9)
+    assert error < 1e-9
 
 
 @pytest.mark.parametrize(("text", "noise"), [("h1**2", 0.1), ("abs(h1)", 0.01), ("abs(h1)", 1.0)])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from featlab.analysis.staircase import GrandStage, Kind
-from featlab.figures.naming import direction_text, direction_texts, ratio_text
+from featlab.figures.naming import direction_text, direction_texts, directions_text, ratio_relation, ratio_text
 
 
 @pytest.mark.parametrize(
@@ -32,3 +34,20 @@ def test_columns_are_directions() -> None:
 def test_ratio_has_the_digits_of_its_error(error: float, text: str) -> None:
     stage = GrandStage(2, np.eye(1), 1.0, 0.0, tilt=0.0, kind=Kind.EASY, alpha=0.64485, alpha_error=error)
     assert ratio_text(stage) == text
+
+
+def test_a_ratio_that_was_not_computed_is_told_by_its_bound() -> None:
+    stage = GrandStage(2, np.eye(1), 1.0, 0.0, tilt=0.0, kind=Kind.EASY, alpha_bound=994.2)
+    assert (ratio_text(stage), ratio_relation(stage, ">=")) == ("> 990", "> 990")
+    resolved = replace(stage, alpha=0.5, alpha_error=1e-3)
+    assert ratio_relation(resolved, ">=") == ">= 0.5"
+
+
+def test_many_directions_are_named_together() -> None:
+    axes = np.eye(12)
+    assert directions_text(axes[:, 1:9]) == "h2, ..., h9"
+    assert directions_text(axes[:, :3]) == "h1, h2, h3"
+    assert direction_text(np.full(10, 10**-0.5)) == "(h1 + ... + h10)/sqrt(10)"
+    others = np.linalg.qr(np.column_stack([np.ones(8), np.eye(8)]))[0][:, 1:8]
+    words = "the 7 directions in the span of h1, ..., h8 that are orthogonal to (h1 + ... + h8)/sqrt(8)"
+    assert directions_text(others) == words

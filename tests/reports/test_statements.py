@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from featlab.analysis.sample_cost import SampleCost, Status
@@ -99,3 +100,15 @@ def test_a_staircase_says_how_it_ends(explained: Explained) -> None:
 def test_an_open_cost_is_no_theorem(explained: Explained, text: str, status: str) -> None:
     every = {cost.line: cost for group in state(explained(text).analysis).costs.values() for cost in group}
     assert every["one_pass_sgd"].status == status
+
+
+def test_a_ratio_too_large_to_be_resolved_is_told_by_its_bound(explained: Explained) -> None:
+    """cos(5 h1): E[z^2 | y] differs from 1 by e^(-25/2); 1 / alpha = 2 * 5^4 e^-25."""
+    found = explained("cos(5*h1)")
+    (stage,) = found.analysis.grand_staircase
+    assert stage.alpha is None
+    assert stage.alpha_bound is not None
+    assert 1e3 < stage.alpha_bound < np.exp(25) / (2 * 5**4)
+    assert "that was not computed (it is > " in found.verdict_sentence
+    assert "EASY above n/d > " in str(found)
+    assert found.to_dict()["grand_staircase"][0]["alpha_bound"] == pytest.approx(stage.alpha_bound, rel=1e-6)

@@ -114,6 +114,8 @@ def test_a_sum_of_a_direction_and_an_absolute_value_from_nothing() -> None:
         ("sign(h1*h2)", 0.2, 2e-3),
         ("sign(h1*h2 + 0.5*xi1)", 0.0, 2e-3),
         (STAIRCASE, 0.0, 1e-3),
+        ("h1*h2*h3", 0.0, 1e-3),
+        ("h1**2 + h1*h2 + h2*h3", 0.0, 1e-3),
     ],
 )
 def test_small_overlaps_grow_at_the_rate_of_the_analysis(text: str, noise: float, tolerance: float) -> None:
@@ -138,6 +140,7 @@ def test_small_overlaps_grow_at_the_rate_of_the_analysis(text: str, noise: float
         ("h1*h2", 0.0, 0.5, 2e-3),
         ("abs(h1)", 0.01, 0.5, 1e-2),
         (STAIRCASE, 0.0, 0.5, 1e-4),
+        ("h1*h2*h3", 0.0, 0.5, 2e-3),
     ],
 )
 def test_the_information_is_the_slope_of_the_entropy(text: str, noise: float, q: float, tolerance: float) -> None:

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
 from featlab.gaussian.hermite import Floats, Integers
 
+Booleans = NDArray[np.bool_]
+
 NOISE_REACH = 8.0  # deviations; the mass beyond is 1e-15
 _HAIR, _SHORTEST = 1e-10, 1e-8
+# Two cells meet if the function's values at their common end differ by so small a part of the smaller rise.
+_MEETING = 1e-4
+_GOLDEN = 0.5 * (np.sqrt(5) - 1)
+_OCTAVES, _MOST_GROUPS = 16, 60  # cells whose lengths differ by less than 2^16 are summed together
+_NUDGES = 2.0**-50 * np.array([-2.0, -1.0, 1.0, 2.0])
 
 
 @dataclass(frozen=True)
@@ -26,6 +36,29 @@ class Cells:
     high: Floats
     first: Floats
     last: Floats
+
+    @cached_property
+    def rise(self) -> Floats:
+        return self.last - self.first
+
+    @cached_property
+    def continues(self) -> Booleans:
+        """Whether each cell goes on where the one before it ended: on the same line, and without a jump.
+
+        The yardstick is the function's own change close by, so that a scale, an offset or a power of it says the same.
+        """
+        size = np.abs(self.rise)
+        near = np.abs(self.first[1:] - self.last[:-1]) <= _MEETING * np.minimum(size[1:], size[:-1])
+        return np.append(False, (self.line[1:] == self.line[:-1]) & near)
+
+    @cached_property
+    def turns(self) -> Integers:
+        """The cells at whose beginning the function turns round."""
+        way = np.sign(self.rise)
+        return np.nonzero(self.continues & (way * np.append(0.0, way[:-1]) < 0))[0]
+
+
+SomeCells = TypeVar("SomeCells", bound=Cells)
 
 
 def cut_into_cells(
@@ -66,35 +99,142 @@ def cut_into_cells(
     return Cells(line[kept], low[kept], high[kept], first[kept], last[kept])
 
 
+def turned_at_extrema(cells: SomeCells, value: Callable[[Integers, Floats], Floats]) -> SomeCells:
+    """The same cells, the common end of two between which the function turns round moved to the extremum itself.
+
+    Args:
+        value: value(line numbers (m,), positions (m,)) -> (m,).
+    """
+    turn = cells.turns
+    if not turn.size:
+        return cells
+    way = np.sign(cells.rise[turn - 1])
+    place = _extrema(lambda at: way * value(cells.line[turn], at), cells.low[turn - 1], cells.high[turn])
+    low, high, first, last = (column.copy() for column in (cells.low, cells.high, cells.first, cells.last))
+    low[turn] = high[turn - 1] = place
+    first[turn] = last[turn - 1] = value(cells.line[turn], place)
+    return replace(cells, low=low, high=high, first=first, last=last)
+
+
+def _extrema(value: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
+    """The maximum of a function on each [low, high], by golden sections (to half the digits, as extrema allow)."""
+    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_left, at_right = value(left), value(right)
+    for _ in range(40):
+        lower = at_left > at_right
+        low, high = np.where(lower, low, left), np.where(lower, right, high)
+        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+        at_left, at_right = value(left), value(right)
+    return 0.5 * (low + high)
+
+
+def rounding_of(function: Callable[[Floats], Floats], points: Floats) -> Floats:
+    """How much of each value is rounding: its own last digit, and its change when the point moves by some last digits.
+
+    A function that is constant but for rounding, such as sin^2 + cos^2, changes by about as much between any points.
+    """
+    here = function(points)
+    with np.errstate(invalid="ignore"):
+        moved = [np.abs(function(points * (1 + nudge)) - here) for nudge in _NUDGES]
+    return np.spacing(np.abs(here)) + np.max(moved, axis=0)
+
+
+def clusters(values: Floats, reach: Floats) -> tuple[Integers, Floats, Floats]:
+    """Values that are equal but for rounding: the number of each one's cluster, each cluster's least and largest value.
+
+    Neighbours in size belong together if they differ by no more than the larger of their reaches.
+    """
+    order = np.argsort(values, kind="stable")
+    ascending, far = values[order], reach[order]
+    apart = np.append(True, np.diff(ascending) > np.maximum(far[1:], far[:-1]))[: values.size]
+    number = np.empty(values.size, dtype=np.intp)
+    number[order] = np.cumsum(apart) - 1
+    begins = np.flatnonzero(apart)
+    return number, ascending[begins], ascending[np.append(begins[1:], values.size)[: begins.size] - 1]
+
+
+@dataclass(frozen=True)
+class Bends:
+    """Cells along which the function is a power of the distance to a vertex.
+
+    The part of the weight of cell `cell[i]` whose value is nearer than y to that of the vertex is
+    (x^exponent - inside) / (1 - inside), x = (y - vertex) / (outer - vertex), `outer` being the value at the far end.
+    """
+
+    cell: Integers
+    vertex: Floats
+    outer: Floats
+    exponent: Floats
+    inside: Floats
+
+    def part(self, number: Integers, values: Floats) -> Floats:
+        """The part of the weight of the bent cells with these numbers up to values on their way."""
+        vertex, inside = self.vertex[number], self.inside[number]
+        x = np.clip((values - vertex) / (self.outer[number] - vertex), 0.0, 1.0)
+        return np.clip((x ** self.exponent[number] - inside) / (1 - inside), 0.0, 1.0)
+
+
 class Sharing:
     """How the weight of each cell, of value `first` to `last`, is divided among the bins between ascending edges (B,).
 
-    There are B + 1 bins, the outer ones open. The function runs linearly along a cell.
+    There are B + 1 bins, the outer ones open. The function runs linearly along a cell, but for those that are bent.
     """
 
-    def __init__(self, first: Floats, last: Floats, edges: Floats) -> None:
+    def __init__(self, first: Floats, last: Floats, edges: Floats, bends: Bends | None = None) -> None:
         low, high = np.minimum(first, last), np.maximum(first, last)
         self.edges, self.bins = edges, edges.size + 1
         self.first_bin = np.searchsorted(edges, low, side="right")
         self.last_bin = np.searchsorted(edges, high, side="right")
         self.whole = self.first_bin == self.last_bin
         self.low, self.high = low, high
+        self.linear = ~self.whole
+        self.bent_shares = None if bends is None else self._bent_shares(bends)
+        if bends is not None:
+            self.linear[bends.cell] = False
+
+    def _bent_shares(self, bends: Bends) -> tuple[Integers, Integers, Floats]:
+        """Cell, bin and share for every bin that a bent cell runs through."""
+        wide = np.flatnonzero(~self.whole[bends.cell])
+        counts = self.last_bin[bends.cell[wide]] - self.first_bin[bends.cell[wide]] + 1
+        number = np.repeat(wide, counts)
+        cell = bends.cell[number]
+        bins = self.first_bin[cell] + np.arange(cell.size) - np.repeat(np.cumsum(counts) - counts, counts)
+        below = np.where(bins > self.first_bin[cell], self.edges[np.maximum(bins - 1, 0)], self.low[cell])
+        above = np.where(bins < self.last_bin[cell], self.edges[np.minimum(bins, self.edges.size - 1)], self.high[cell])
+        return cell, bins, np.abs(bends.part(number, above) - bends.part(number, below))
 
     def collect(self, weight: Floats) -> Floats:
         """The total of each bin, (B + 1,)."""
         total = np.zeros(self.bins)
         total += np.bincount(self.first_bin[self.whole], weight[self.whole], self.bins)
-        wide = ~self.whole
+        if self.bent_shares is not None:
+            cell, bins, share = self.bent_shares
+            total += np.bincount(bins, weight[cell] * share, self.bins)
+        wide = self.linear
         if not wide.any():
             return total
-        low, high = self.low[wide], self.high[wide]
-        density = weight[wide] / (high - low)
+        low, high, weight = self.low[wide], self.high[wide], weight[wide]
         first, last = self.first_bin[wide], self.last_bin[wide]
-        total += np.bincount(first, density * (self.edges[first] - low), self.bins)
-        total += np.bincount(last, density * (high - self.edges[last - 1]), self.bins)
-        # Every bin strictly between gets density times its width: add the density at first + 1, take it off at last.
-        steps = np.bincount(first + 1, density, self.bins + 1) - np.bincount(last, density, self.bins + 1)
-        total[1:-1] += np.cumsum(steps)[1 : self.bins - 1] * np.diff(self.edges)
+        total += np.bincount(first, weight * ((self.edges[first] - low) / (high - low)), self.bins)
+        total += np.bincount(last, weight * ((high - self.edges[last - 1]) / (high - low)), self.bins)
+        # Cells of very different length apart: the labels of h1^40 spread over a hundred powers of ten, and in a sum
+        # with the density of the shortest cells that of the long ones would be lost.
+        size = np.frexp(high - low)[1] // _OCTAVES
+        for group in np.unique(size):
+            members = size == group
+            unit = float(np.ldexp(1.0, -_OCTAVES * int(np.clip(group, -_MOST_GROUPS, _MOST_GROUPS))))
+            density = weight[members] / ((high[members] - low[members]) * unit)
+            total += self._between(first[members], last[members], density, unit)
+        return total
+
+    def _between(self, first: Integers, last: Integers, density: Floats, unit: float) -> Floats:
+        """What the bins strictly between the first and the last of each cell get: its density times their width."""
+        after = self.bins + 1  # the density is added at first + 1 and taken off at last
+        covered = np.cumsum(np.bincount(first + 1, minlength=after) - np.bincount(last, minlength=after))[:-1] > 0
+        steps = np.bincount(first + 1, density, after) - np.bincount(last, density, after)
+        total: Floats = np.zeros(self.bins)
+        inside = np.flatnonzero(covered)
+        total[inside] = np.cumsum(steps)[inside] * ((self.edges[inside] - self.edges[inside - 1]) * unit)
         return total
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,13 +20,20 @@ class Energies:
     Attributes:
         coefficients: for each degree k = 0, 1, ..., the c_a with |a| = k in the order of `multi_indices`.
         errors: the numerical error of each degree's coefficients (one number a degree).
-        variance: Var f = sum over k >= 1 of sum c_a^2.
+        variance: Var f; from a grid, Var Y, the noise inside the link included. In an `Analysis` it is the variance
+            of f = E[Y | h], which is the sum over k >= 1 of sum c_a^2.
+        hidden_variance: E Var(Y | h), where it was taken off.
     """
 
     rank: int
     coefficients: tuple[Floats, ...]
     errors: tuple[float, ...]
     variance: float
+    hidden_variance: float = 0.0
+
+    def without_noise(self, learnable: float) -> Energies:
+        """The same of f = E[Y | h], whose variance is given: noise inside the link is no degree to be learned."""
+        return replace(self, variance=learnable, hidden_variance=self.variance - learnable)
 
     @property
     def per_degree(self) -> Floats:

@@ -7,13 +7,16 @@ from functools import lru_cache
 
 import numpy as np
 
+from featlab.analysis.cells import clusters, rounding_of
 from featlab.gaussian.hermite import Floats, Integers
 from featlab.targets import Target
 
 _POINTS = 40_000
 # A value is an atom if it recurs so often among the random points: probability 1e-4 or more.
 _RECURRENCES = 4
-_SAME = 1e-9
+# Labels are the same if they differ by at most so many roundings, or by this part of the way to the next other label.
+_ROUNDINGS, _SAME = 64.0, 1e-6
+_ALONE = 1e3  # how far from all other labels an atom is, in such distances
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,14 +25,14 @@ class LabelLaw:
 
     Attributes:
         atoms: (A,); masses: (A,), from a sample.
+        reaches: (A,), how far from an atom a label may be and still be it.
         continuous: whether the label has values besides the atoms.
-        scale: its root mean square, the yardstick for "the same label".
     """
 
     atoms: Floats
     masses: Floats
+    reaches: Floats
     continuous: bool
-    scale: float
 
     @property
     def discrete(self) -> bool:
@@ -43,25 +46,28 @@ class LabelLaw:
         candidates = np.stack([after - 1, np.minimum(after, self.atoms.size - 1)])
         distance = np.abs(self.atoms[candidates] - labels)
         nearest = np.where(distance[0] <= distance[1], candidates[0], candidates[1])
-        return np.where(distance.min(axis=0) <= _SAME * self.scale, nearest, -1)
+        return np.where(distance.min(axis=0) <= self.reaches[nearest], nearest, -1)
 
 
 @lru_cache(maxsize=64)
 def label_law(target: Target) -> LabelLaw:
     """The kind of labels, seen on random points: they avoid the kinks, where a label may take a value of its own.
 
-    Additive noise leaves no atom.
+    What is the same label is decided by rounding, never by a part of the largest or the typical label: the labels of
+    h1^40 spread over a hundred powers of ten. Additive noise leaves no atom.
     """
     points = np.random.default_rng(1).standard_normal((_POINTS, target.rank + target.hidden))
     labels = target.link(points)
-    scale = float(np.sqrt(np.mean(labels**2)))
     if target.noise > 0:
-        return LabelLaw(np.zeros(0), np.zeros(0), True, scale)
-    values, counts = np.unique(np.round(labels / scale, 10), return_counts=True)
-    repeated = counts >= _RECURRENCES
-    place = np.isin(np.round(labels / scale, 10), values[repeated])
-    atoms = np.unique(np.round(labels[place], 12))
-    atoms = atoms[np.append(True, np.diff(atoms) > _SAME * scale)] if atoms.size else atoms
-    law = LabelLaw(atoms, np.zeros(0), not bool(place.all()), scale)
-    masses = np.bincount(law.atom_of(labels[place]), minlength=atoms.size) / _POINTS if atoms.size else np.zeros(0)
-    return LabelLaw(atoms, masses, law.continuous, scale)
+        return LabelLaw(np.zeros(0), np.zeros(0), np.zeros(0), True)
+    rounding = _ROUNDINGS * rounding_of(target.link, points)
+    number, least, largest = clusters(labels, rounding)
+    counts, blur = np.bincount(number), np.zeros(least.size)
+    np.maximum.at(blur, number, rounding)
+    gaps = np.concatenate([[np.inf], least[1:] - largest[:-1], [np.inf]])
+    room = np.minimum(gaps[1:], gaps[:-1])
+    # Labels that recur beside others a few roundings away are a continuum that rounding has cut into steps.
+    atom = (counts >= _RECURRENCES) & (largest - least <= 2 * blur) & (room >= _ALONE * blur)
+    middle = 0.5 * (least + largest)
+    reaches = np.maximum(blur, _SAME * room)
+    return LabelLaw(middle[atom], counts[atom] / _POINTS, reaches[atom], not bool(atom[number].all()))

@@ -49,7 +49,7 @@ from featlab.targets import Target
 # and at how many places a line is looked at.
 RESOLUTION = {0: 0.0, 1: 0.05, 2: 0.25, 3: 0.7}
 _SCAN = {0: 1501, 1: 241, 2: 121, 3: 61}
-_NODES_PER_PANEL = 8
+_NODES_PER_PANEL, _GRADED_NODES = 8, 4
 _PANEL_IN_DEVIATIONS = 4.0
 _PARTITION_POWER = 4
 _STEP = 1e-5
@@ -138,11 +138,13 @@ class LevelSets:
     Attributes:
         law: which labels are atoms.
         resolution: Z holds while no standard deviation of V is smaller; 0 when exact.
+        edges: distances from 0 between which lines are laid instead, if any.
     """
 
     target: Target
     law: LabelLaw
     resolution: float
+    edges: tuple[float, ...] = ()
 
     def at(self, labels: Floats) -> Fibres:
         """What Z(y, omega, V) is summed over, for every label y of the array."""
@@ -186,7 +188,7 @@ class LevelSets:
 
     def _lines_along(self, axis: int) -> Lines:
         if axis not in self._lines:
-            points, weights = _nodes(self.target, axis, self.resolution)
+            points, weights = _nodes(self.target, axis, self.resolution, self.edges)
             scan = np.linspace(-REACH, REACH, _SCAN[self._dimension - 1])
             pieces = monotone_pieces(self.target, self.law, points, axis, scan)
             self._lines[axis] = Lines(axis, points, weights, pieces)
@@ -195,7 +197,7 @@ class LevelSets:
     def _noisy(self, labels: Floats) -> Fibres:
         """P(y | z) = N(y; g(z), noise) at every node of a rule over all fields."""
         rank, noise = self.target.rank, self.target.noise
-        nodes, weights = _nodes(self.target, None, self.resolution)
+        nodes, weights = _nodes(self.target, None, self.resolution, self.edges)
         residual = labels[:, None] - self.target.link(nodes)
         log_weight = np.log(weights) - 0.5 * residual**2 / noise - 0.5 * np.log(2 * np.pi * noise)
         nowhere = np.zeros(log_weight.shape)
@@ -245,12 +247,14 @@ def segments(target: Target, lines: Lines, piece: Integers, label: Integers) -> 
     return Entries(label, base, nowhere, nowhere, log_weight + log_interval(low, high))
 
 
-def level_sets(target: Target, resolution: float | None = None) -> LevelSets:
+def level_sets(target: Target, resolution: float | None = None, edges: tuple[float, ...] = ()) -> LevelSets:
     """Lay lines through the space of a target's fields, fine enough for V down to `resolution` squared.
 
     Args:
         resolution: the smallest standard deviation of V that has to be resolved; None for a default that grows with the
             number of directions (`RESOLUTION`). One direction without noise is exact whatever is asked.
+        edges: ascending distances from 0, panels of four nodes between which take the place of equally wide ones: for
+            level sets that bend near the coordinate planes.
     """
     if resolution is not None and not resolution > 0:
         raise InvalidParameter("resolution", resolution, "a standard deviation above 0, or None for the default")
@@ -259,7 +263,7 @@ def level_sets(target: Target, resolution: float | None = None) -> LevelSets:
         expected = "at most three coordinates across the lines (directions and noise variables inside the link)"
         raise InvalidParameter("target", target.text, expected)
     scale = RESOLUTION[across] if resolution is None or across == 0 else resolution
-    return LevelSets(target, label_law(target), scale)
+    return LevelSets(target, label_law(target), scale, edges)
 
 
 def log_partition(fibres: Fibres, omega: Floats, covariance: Floats) -> tuple[Floats, Floats]:
@@ -297,16 +301,16 @@ def log_interval(low: Floats, high: Floats) -> Floats:
     return log_upper + np.log1p(-np.exp(log_ndtr(lower) - log_upper))
 
 
-def _nodes(target: Target, axis: int | None, resolution: float) -> tuple[Floats, Floats]:
+def _nodes(target: Target, axis: int | None, resolution: float, edges: tuple[float, ...]) -> tuple[Floats, Floats]:
     """Nodes (L, D) and weights of the coordinates other than `axis`, which is set to zero."""
     dimension = target.rank + target.hidden
     nowhere = (np.zeros(1), np.ones(1))
-    rule = product_rule(nowhere if i == axis else _panels(target, i, resolution) for i in range(dimension))
+    rule = product_rule(nowhere if i == axis else _panels(target, i, resolution, edges) for i in range(dimension))
     kept = np.linalg.norm(rule.points, axis=1) < REACH  # corners of the box hold no mass
     return rule.points[kept], rule.weights[kept]
 
 
-def _panels(target: Target, axis: int, resolution: float) -> tuple[Floats, Floats]:
+def _panels(target: Target, axis: int, resolution: float, graded: tuple[float, ...]) -> tuple[Floats, Floats]:
     """Gauss-Legendre on panels, cut at the axis's own kinks and at 0.
 
     Lebesgue measure along a direction; N(0, 1) along a noise variable inside the link, which V does not touch.
@@ -315,6 +319,9 @@ def _panels(target: Target, axis: int, resolution: float) -> tuple[Floats, Float
     width = _PANEL_IN_DEVIATIONS * (0.5 if noise_variable else resolution)
     breaks = static_breaks(target.kinks, axis, target.rank + target.hidden)
     fixed = np.unique([-REACH, *(b for b in breaks if abs(b) < REACH), 0.0, REACH])
+    if graded:
+        x, w = panels(np.unique([*fixed, *graded, *(-edge for edge in graded)]), _GRADED_NODES)
+        return x, w * gaussian_density(x) if noise_variable else w
     counts = np.ceil(np.diff(fixed) / width - 1e-9).astype(int)
     ends = zip(fixed[:-1], fixed[1:], counts, strict=True)
     edges = np.unique(np.concatenate([np.linspace(low, high, count + 1) for low, high, count in ends]))

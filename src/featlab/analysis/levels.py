@@ -7,10 +7,12 @@ compared with its own error, estimated from two grids; what cannot be decided is
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from featlab.analysis.budget import check_time, doing
 from featlab.analysis.grids import Grid, GridPair
 from featlab.analysis.probes import Probes
 from featlab.analysis.subspaces import complement, readable_basis
@@ -39,7 +41,7 @@ class Level:
         tilt: how far the directions may be off, as an angle: an error of the tensors over the weakest direction's size;
             surest_tilt: the same for the surest ones.
         searched: the highest order looked at.
-        doubt: a sentence if it could not be decided whether some lower order vanishes, else None.
+        doubt: a sentence if it could not be decided whether the order `searched` vanishes, else None.
         incomplete: a sentence if more directions may open at this order than were accepted, else None. It concerns
             only when a direction is found: the test is made again once the accepted ones are known.
     """
@@ -64,12 +66,31 @@ def find_level(grids: GridPair, probes: Probes, known: Floats, max_order: int, k
             this size at the given one, and no smaller signal is believed.
     """
     unknown = complement(known)
-    empty = np.zeros((known.shape[0], 0))
-    doubt, error = None, 0.0
-    for order in range(1, max_order + 1):
+
+    def unfolded(order: int) -> tuple[Floats, Floats]:
         tensors, errors = _tensors(grids, probes, known, unknown, order)
+        return np.moveaxis(unfold(tensors, unknown.shape[1], order), 0, 1), errors
+
+    return lowest_level(unfolded, known, max_order, known_tilt)
+
+
+def lowest_level(
+    unfolded: Callable[[int], tuple[Floats, Floats]], known: Floats, max_order: int, known_tilt: float = 0.0
+) -> Level:
+    """The lowest order up to max_order at which a tensor of the unknown directions is not zero.
+
+    Args:
+        unfolded: order -> the unfoldings (unknown, tests, columns) of its tensors in the basis `complement(known)`, one
+            for each test function and relative to its size, and the error of each (tests,).
+    """
+    unknown = complement(known)
+    empty = np.zeros((known.shape[0], 0))
+    error = 0.0
+    for order in range(1, max_order + 1):
+        doing(f"the search for directions at order {order}, {known.shape[1]} known")
+        tensors, errors = unfolded(order)
         errors = np.maximum(errors, 2 * known_tilt)
-        found = _directions(tensors, errors, unknown.shape[1], order)
+        found = _directions(tensors, errors)
         error = float(np.median(errors))
         sure = found.significance > SURE
         count = int(np.sum(sure))
@@ -80,9 +101,10 @@ def find_level(grids: GridPair, probes: Probes, known: Floats, max_order: int, k
             new, best = (readable_basis(unknown @ found.directions[:, :n], n) for n in (count, surest))
             tilt, surest_tilt = (1 / float(found.significance[n - 1]) for n in (count, surest))
             signal = float(found.signal[count - 1])
-            return Level(order, new, best, signal, error, tilt, surest_tilt, order, doubt, unsure)
-        doubt = doubt or unsure
-    return Level(None, empty, empty, 0.0, error, 0.0, 0.0, max_order, doubt)
+            return Level(order, new, best, signal, error, tilt, surest_tilt, order, incomplete=unsure)
+        if unsure:  # whatever a higher order showed, the level would stay unknown
+            return Level(None, empty, empty, 0.0, error, 0.0, 0.0, order, unsure)
+    return Level(None, empty, empty, 0.0, error, 0.0, 0.0, max_order)
 
 
 def _doubt(order: int, signal: float, error: float) -> str:
@@ -111,6 +133,7 @@ def _moments(grid: Grid, probes: Probes, known: Floats, unknown: Floats, order: 
     moments: Floats = np.zeros((probes.families.size, len(multi_indices(unknown.shape[1], order))))
     squares: Floats = np.zeros(probes.families.size)
     for start in range(0, len(grid.weights), _CHUNK):
+        check_time()
         part = slice(start, start + _CHUNK)
         directions = grid.directions[part]
         tests = probes.values(grid.labels[part], directions @ known)
@@ -129,19 +152,25 @@ class _Directions:
     signal: Floats
 
 
-def _directions(tensors: Floats, errors: Floats, dimension: int, order: int) -> _Directions:
-    """The directions in which the tensors (tests, coefficients) extend.
+def _directions(unfolded: Floats, errors: Floats) -> _Directions:
+    """The directions in which tensors extend, from their unfoldings (dimension, tests, columns).
 
     Each test's row is divided by its own error before the singular values are taken, so that one badly integrated
     test does not hide the others; by Weyl's inequality a singular value moves by at most sqrt(tests) errors.
     """
-    unfolded = np.moveaxis(unfold(tensors, dimension, order), 0, 1)  # (dimension, tests, columns)
+    dimension, tests, _ = unfolded.shape
     scaled = (unfolded / errors[:, None]).reshape(dimension, -1)
-    left, values, _ = np.linalg.svd(scaled, full_matrices=True)
+    left, values, _ = np.linalg.svd(scaled, full_matrices=dimension > scaled.shape[1])
     significance = np.zeros(dimension)
-    significance[: values.size] = values / np.sqrt(len(tensors))
+    significance[: values.size] = values / np.sqrt(tests)
     signal = np.linalg.norm(np.tensordot(left.T, unfolded, axes=1), axis=2).max(axis=1)
     return _Directions(left, significance, signal)
+
+
+def level_tests(grids: GridPair, probes: Probes, known: Floats) -> tuple[Floats, Floats]:
+    """E[psi_l] of every test function, relative to its norm, and the error of each."""
+    tensors, errors = _tensors(grids, probes, known, complement(known), order=0)
+    return tensors[:, 0], errors
 
 
 def level_matrices(grids: GridPair, probes: Probes, known: Floats) -> tuple[Floats, float]:

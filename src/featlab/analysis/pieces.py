@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from featlab.analysis.cells import Cells, cut_into_cells
+from featlab.analysis.cells import Cells, cut_into_cells, turned_at_extrema
 from featlab.analysis.label_law import LabelLaw
 from featlab.gaussian.hermite import Floats, Integers
 from featlab.gaussian.quadrature import crossings_on_lines, static_breaks, with_coordinate
@@ -18,7 +18,6 @@ from featlab.targets import Target
 
 REACH = 7.5  # the prior's mass beyond is 6e-14
 _HALVINGS = 54
-_GOLDEN = 0.5 * (np.sqrt(5) - 1)
 
 
 @dataclass(frozen=True)
@@ -47,20 +46,15 @@ def monotone_pieces(
         return found
 
     cells = cut_into_cells(target.link, points, edges, _crossings(target, lines, axis, edges, scan))
+    cells = turned_at_extrema(cells, lambda line, position: target.link(points(line, position)))
     line, low, high, first, last = cells.line, cells.low, cells.high, cells.first, cells.last
-    rise = np.where(np.abs(last - first) > 1e-12 * law.scale, np.sign(last - first), 0.0)
-    size = np.abs(last - first)
-    near = 1e-7 * law.scale + 1e-4 * np.minimum(size[1:], size[:-1])
-    joined = np.append(False, (line[1:] == line[:-1]) & (np.abs(first[1:] - last[:-1]) <= near))
-    turn = np.nonzero(joined & (rise * np.append(0.0, rise[:-1]) < 0))[0]
-    if turn.size:
-        place = _extrema(target, lines[line[turn]], axis, low[turn - 1], high[turn], rise[turn - 1])
-        value = target.link(points(line[turn], place))
-        low[turn], first[turn], high[turn - 1], last[turn - 1] = place, value, place, value
+    of_first = law.atom_of(first)
+    constant = (of_first >= 0) & (of_first == law.atom_of(last))
+    rise = np.where(constant, 0.0, np.sign(cells.rise))
     # Neighbours that go on in the same way are one piece.
-    begins = np.nonzero(~(joined & (rise == np.append(np.nan, rise[:-1]))))[0]
+    begins = np.nonzero(~(cells.continues & (rise == np.append(np.nan, rise[:-1]))))[0]
     ends = np.append(begins[1:], line.size) - 1
-    atom = np.where(rise[begins] == 0, law.atom_of(first[begins]), -1)
+    atom = np.where(rise[begins] == 0, of_first[begins], -1)
     useful = (rise[begins] != 0) | (atom >= 0)
     begins, ends = begins[useful], ends[useful]
     return Pieces(line[begins], low[begins], high[ends], first[begins], last[ends], atom[useful])
@@ -78,18 +72,6 @@ def _crossings(target: Target, lines: Floats, axis: int, edges: Floats, scan: Fl
     curved = [kink.function for kink in kinks if len(kink.variables) > 1]
     moving = start[:, None] + crossings_on_lines(curved, points, len(lines), scan + 1e-7, scan[-1])
     return np.concatenate([np.clip(fixed, edges[:, :1], edges[:, -1:]), moving], axis=1)
-
-
-def _extrema(target: Target, points: Floats, axis: int, low: Floats, high: Floats, sign: Floats) -> Floats:
-    """The maximum of sign * link on each [low, high], by golden sections (to half the digits, as extrema allow)."""
-    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-    at_left, at_right = (sign * target.link(with_coordinate(points, axis, place)) for place in (left, right))
-    for _ in range(40):
-        lower = at_left > at_right
-        low, high = np.where(lower, low, left), np.where(lower, right, high)
-        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-        at_left, at_right = (sign * target.link(with_coordinate(points, axis, place)) for place in (left, right))
-    return 0.5 * (low + high)
 
 
 def invert(target: Target, points: Floats, axis: int, pieces: Pieces, piece: Integers, labels: Floats) -> Floats:

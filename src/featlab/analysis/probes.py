@@ -12,7 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtr
 
+from featlab.analysis.cells import clusters
 from featlab.analysis.grids import Grid
 from featlab.gaussian.hermite import Floats, Integers
 
@@ -20,6 +22,8 @@ from featlab.gaussian.hermite import Floats, Integers
 MOST_DISCRETE_LABELS = 12
 _WAVES = 16
 _POWERS = 4
+_QUANTILES = 8
+_ROUNDING = 1e-13  # of the largest label
 
 
 @dataclass(frozen=True)
@@ -58,18 +62,18 @@ def label_probes(grid: Grid, known_dimension: int) -> Probes:
     """Functions of the label and of x: what statistical queries and methods that transform the label can see.
 
     Discrete labels: the indicator of each value times cos(a.x + b). Otherwise Y^p cos(a.x + b) for p = 1..4, which are
-    exact for polynomials, and cos(c t(Y) + a.x + b) with the bounded t(Y) = 2 arctan((Y - E[Y]) / sd(Y)).
+    exact for polynomials, and cos(c pi (2 R(Y) - 1) + a.x + b), R being a smooth form of the label's rank.
     """
     levels = discrete_levels(grid)
     if levels is not None:
         return _indicator_probes(levels, known_dimension)
-    centre, scale = grid.mean, float(np.sqrt(grid.variance))
+    centre, scale, rank = grid.mean, float(np.sqrt(grid.variance)), smooth_rank(grid)
     waves = _WAVES if known_dimension else 1
     frequencies, phases = _waves(known_dimension, waves)
     label_frequencies, label_phases = _waves(1 + known_dimension, 2 * _WAVES)
 
     def values(labels: Floats, x: Floats) -> Floats:
-        angle = 2 * np.arctan((labels - centre) / scale)
+        angle = np.pi * (2 * rank(labels) - 1)
         of_x = np.cos(x @ frequencies + phases)
         powers = [((labels - centre) / scale)[:, None] ** p * of_x for p in range(1, _POWERS + 1)]
         bounded = np.cos(np.column_stack([angle, x]) @ label_frequencies + label_phases)
@@ -79,6 +83,27 @@ def label_probes(grid: Grid, known_dimension: int) -> Probes:
     of_powers = np.repeat(np.arange(_POWERS), waves)
     speed = np.argsort(np.argsort(np.abs(label_frequencies[0])))
     return Probes(np.concatenate([of_powers, _POWERS + 4 * speed // (2 * _WAVES)]), values)
+
+
+def smooth_rank(grid: Grid) -> Callable[[Floats], Floats]:
+    """R(y) close to P(Y <= y), increasing and analytic: the mean of Phi((y - q_j) / s_j), q_j quantiles of the label.
+
+    The widths s_j are the local distances of the quantiles, so that R sees what happens among the small labels of
+    h1^20 + 0.1 h1 as well as among the large ones, and an increasing function of the label changes little.
+    """
+    order = np.argsort(grid.labels)
+    below = np.cumsum(grid.weights[order])
+    levels = (np.arange(_QUANTILES) + 0.5) / _QUANTILES * below[-1]
+    knots, shares = np.unique(grid.labels[order][np.searchsorted(below, levels)], return_counts=True)
+    gaps = np.diff(knots)
+    if not gaps.size:  # most of the label is one value: what is left is seen by its distance from that
+        gaps = np.array([float(np.sqrt(grid.variance))])
+    widths = np.maximum(np.append(gaps[:1], gaps), np.append(gaps, gaps[-1:]))[: knots.size]
+
+    def rank(labels: Floats) -> Floats:
+        return ndtr((labels[:, None] - knots) / widths) @ (shares / _QUANTILES)
+
+    return rank
 
 
 def _indicator_probes(levels: Floats, known_dimension: int) -> Probes:
@@ -95,6 +120,5 @@ def _indicator_probes(levels: Floats, known_dimension: int) -> Probes:
 
 def discrete_levels(grid: Grid) -> Floats | None:
     """The distinct labels if they are few, else None. Seen on the grid's own points, which avoid the kinks."""
-    rounded = np.round(grid.labels, 10)
-    levels = np.unique(rounded)
-    return levels if levels.size <= MOST_DISCRETE_LABELS else None
+    _, least, largest = clusters(grid.labels, np.full(grid.labels.size, _ROUNDING * np.max(np.abs(grid.labels))))
+    return 0.5 * (least + largest) if least.size <= MOST_DISCRETE_LABELS else None

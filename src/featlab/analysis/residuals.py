@@ -3,8 +3,8 @@
 Statement (Dandi et al. 2023, Theorems 3 and 4, Conjecture 2): one giant step on n ~ d^a samples finds the subspace U
 of the Hermite tensors of degree <= a. With p = O(1) neurons the error stays above E Var(f | x), x = h_U; with p ~ d^b
 it stays above ||P_{U,>k} f||^2, k = min(a, b): the part of f of degree > k in the directions outside U, any function
-of x being free. The case k = 1 is proven (conditional Gaussian equivalence), larger k is conjectured. Additive label
-noise is not counted; noise inside the link is, and stays when every direction is known.
+of x being free. The case k = 1 is proven (conditional Gaussian equivalence), larger k is conjectured. f is E[Y | h]:
+neither label noise nor noise inside the link, which nothing learns, is counted.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from featlab.analysis.budget import OutOfTime, doing
 from featlab.analysis.energies import Energies
 from featlab.analysis.grids import known_rule, slice_at
 from featlab.analysis.levels import SURE
@@ -48,18 +49,33 @@ def giant_step_subspace(energies: Energies, degree: int) -> Floats:
     return readable_basis(stacked, int(np.sum(values > 1e-7 * values[0])))
 
 
-def regimes(target: Target, energies: Energies, max_samples: int) -> tuple[Regime, ...]:
-    """Every regime n ~ d^a, p ~ d^b with 1 <= a <= max_samples, 0 <= b <= a."""
-    found = []
+def regimes(target: Target, energies: Energies, max_samples: int) -> tuple[tuple[Regime, ...], str | None]:
+    """Every regime n ~ d^a, p ~ d^b with 1 <= a <= max_samples, 0 <= b <= a; and why some are missing, if they are."""
+    found: list[Regime] = []
     for samples in range(1, max_samples + 1):
         known = giant_step_subspace(energies, samples)
-        explained = explained_variance(target, energies, known, samples)
+        try:
+            doing(f"what one giant step on d^{samples} samples leaves")
+            explained = explained_variance(target, energies, known, samples)
+        except OutOfTime as stop:
+            return tuple(found), str(stop)
         for width in range(samples + 1):
             residual = max(0.0, energies.variance - float(explained[width]))
             # Rounding of a difference of two equal numbers is no residual.
             residual = 0.0 if residual < 1e-9 * energies.variance else residual
             found.append(Regime(samples, width, known.shape[1], residual))
-    return tuple(found)
+    return tuple(found), None
+
+
+def learnable_variance(target: Target, energies: Energies) -> float:
+    """Var E[Y | h]: the variance of the link without what its noise variables, which nothing learns, add to it.
+
+    Never less than what the computed degrees carry (Bessel's inequality), whatever the rules' errors are.
+    """
+    if not target.hidden:
+        return energies.variance
+    explained = float(explained_variance(target, energies, np.eye(target.rank), 0)[0])
+    return max(explained, float(energies.per_degree[1:].sum()))
 
 
 def explained_variance(

@@ -30,6 +30,21 @@ def readable_basis(spanning: Floats, dimension: int) -> Floats:
     return basis
 
 
+def aligned(subspace: Floats) -> bool:
+    """Whether every one of the orthonormal columns is an axis."""
+    return bool(np.all(np.abs(subspace).max(axis=0) > 1 - _SNAP))
+
+
+def settled(known: Floats, tilt: float) -> tuple[Floats, float]:
+    """The same subspace in a readable basis, and how far it may be off, given how far its directions were.
+
+    Directions that were found one after the other may span axes without being axes; and a subspace that is spanned by
+    axes to seven digits is not off by more, however badly its directions were told from each other.
+    """
+    tidy = readable_basis(known, known.shape[1])
+    return tidy, min(tilt, _SNAP) if aligned(tidy) else tilt
+
+
 def nothing(rank: int) -> Floats:
     """The subspace {0}."""
     return np.zeros((rank, 0))

@@ -12,25 +12,51 @@ lower bound for the next threshold of message passing when the overlap with x is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from featlab.analysis.budget import check_time, doing
 from featlab.analysis.conditional import LabelTable, label_tables
-from featlab.analysis.grids import known_rule, slice_at
-from featlab.analysis.rays import RayCells, cells_of_rays
+from featlab.analysis.grids import known_rule
+from featlab.analysis.ray_rules import Resolution, rays_at
 from featlab.analysis.subspaces import complement
 from featlab.gaussian.hermite import Floats
-from featlab.gaussian.polar import Function, direction_rule, is_cone
-from featlab.gaussian.quadrature import moved_surfaces
+from featlab.gaussian.symmetry import Symmetries
 from featlab.targets import Target
 
-# By the number of unknown directions (and noise variables): Gauss nodes on each panel of angles, cells on each ray.
-_RESOLUTION = {1: (1, 6400), 2: (64, 600), 3: (18, 240), 4: (8, 160), 5: (5, 60)}
-_CONDITIONAL_RESOLUTION = {1: (1, 600), 2: (16, 200), 3: (8, 120), 4: (5, 60)}
+
+@dataclass(frozen=True)
+class _Errors:
+    """What the length of the cells, the choice of directions and the width of the bins do to the largest eigenvalue."""
+
+    cells: float
+    directions: float
+    bins: float
+
+    @property
+    def total(self) -> float:
+        return self.cells + self.directions + self.bins
+
+
+# By the number of unknown directions (and noise variables): with nothing known, with something known.
+_RESOLUTION = {
+    1: (Resolution(1, 6400, 1), Resolution(1, 600, 1)),
+    2: (Resolution(512, 600, 128), Resolution(128, 200, 48)),
+    3: (Resolution(3000, 200, 16), Resolution(1000, 120, 12)),
+    4: (Resolution(6000, 120, 8), Resolution(3000, 60, 8)),
+    5: (Resolution(16_000, 60, 6), Resolution(3000, 60, 6)),
+}
+# What leaves a larger relative error, by the number of directions, is computed again with so many times the rays, or
+# cells; not what leaves nothing but an error.
+_WANTED = {1: 1e-3, 2: 1e-3, 3: 1e-3, 4: 5e-3, 5: 1e-2}
+_FINER = 3
+_ROUNDING = 1e-12
 # By the number of known directions: Gauss nodes on each piece of each known axis.
 _KNOWN_NODES = {0: 1, 1: 20, 2: 8, 3: 5}
-_BINS, _CONDITIONAL_BINS = 8000, 800
+# By the number of unknown directions and noise variables, with nothing known; and with something known.
+_BINS = {1: 8000, 2: 8000, 3: 2000, 4: 2000, 5: 2000}
+_CONDITIONAL_BINS = 800
 _COMMUTING = 1e-6  # a commutator that is zero, relative to the matrices
 
 
@@ -40,11 +66,14 @@ class SecondMoments:
 
     Attributes:
         operator: (q(q+1)/2, same).
-        error: the numerical error of its largest eigenvalue, from half the bins, half the cells and fewer directions.
+        error: the numerical error of its largest eigenvalue, from half the bins, half the cells and two rules for the
+            directions.
+        lost: by how much the true eigenvalue may be larger still, because some labels are not told apart.
     """
 
     operator: Floats
     error: float
+    lost: float = 0.0
 
     @property
     def top(self) -> float:
@@ -99,19 +128,57 @@ def reducing_subspaces(matrices: Floats, error: float) -> tuple[list[Floats], fl
     return [vectors[:, block] for block in np.split(np.arange(size), breaks)], tilt
 
 
+@dataclass(frozen=True)
+class _Operators:
+    """F by one computation, and what tells its errors.
+
+    Attributes:
+        best: with all rays, freed from what their scatter adds.
+        scatter: what it added.
+        wider: with half the bins.
+        first, second: with the rays of either rule.
+        lost: what labels that cannot be told apart may hide.
+    """
+
+    best: Floats
+    scatter: Floats
+    wider: Floats
+    first: Floats
+    second: Floats
+    lost: float
+
+
 def second_moments(target: Target, known: Floats) -> SecondMoments:
-    """F at the known subspace (orthonormal columns), with its numerical error from a coarser computation."""
-    resolution = _CONDITIONAL_RESOLUTION if known.shape[1] else _RESOLUTION
-    nodes, steps = resolution[target.rank - known.shape[1] + target.hidden]
-    fine, half_bins = _operator(target, known, nodes, steps)
-    half_steps, _ = _operator(target, known, nodes, steps // 2)
-    fewer_directions, _ = _operator(target, known, max(1, (3 * nodes) // 4), steps)
+    """F at the known subspace (orthonormal columns), with its numerical error from coarser computations."""
+    dimension = target.rank - known.shape[1] + target.hidden
+    resolution = _RESOLUTION[dimension][1 if known.shape[1] else 0]
+    doing(f"the critical sample ratio, {known.shape[1]} directions known")
+    found, errors = _second_moments(target, known, resolution)
+    if _WANTED[dimension] * found.top < errors.total < found.top and errors.bins < 0.5 * errors.total:
+        found, errors = _second_moments(target, known, _finer(resolution, errors))
+    return found
+
+
+def _finer(resolution: Resolution, errors: _Errors) -> Resolution:
+    """More of what makes most of the error."""
+    if errors.cells > errors.directions:
+        return replace(resolution, steps=_FINER * resolution.steps)
+    return replace(resolution, rays=_FINER * resolution.rays, nodes=_FINER * resolution.nodes)
+
+
+def _second_moments(target: Target, known: Floats, resolution: Resolution) -> tuple[SecondMoments, _Errors]:
+    fine, long_cells = (
+        _operators(target, known, one) for one in (resolution, replace(resolution, steps=resolution.steps // 2))
+    )
     # The label is taken to be linear along a cell, an error of second order in the cell's length: extrapolate it away.
-    best = fine + (fine - half_steps) / 3
-    top = _top(best)
-    # If the average over directions converges only as 1 / nodes, its error is three times the change from 3/4 of them.
-    of_directions = 3 * abs(_top(fine) - _top(fewer_directions))
-    return SecondMoments(best, abs(top - _top(fine)) + of_directions + abs(_top(fine) - _top(half_bins)))
+    best = fine.best + (fine.best - long_cells.best) / 3
+    errors = _Errors(
+        cells=abs(_top(best) - _top(fine.best)),
+        # Not the change of the largest eigenvalue: two rules may agree about that by accident.
+        directions=float(np.linalg.norm(fine.first - fine.second, 2)) + 0.5 * _top(fine.scatter),
+        bins=abs(_top(fine.best + fine.scatter) - _top(fine.wider)),
+    )
+    return SecondMoments(best, errors.total + _ROUNDING * _top(best), fine.lost), errors
 
 
 def label_table(target: Target) -> LabelTable:
@@ -127,52 +194,39 @@ def _top(operator: Floats) -> float:
     return float(np.linalg.eigvalsh(operator)[-1])
 
 
-def _operator(target: Target, known: Floats, nodes: int, steps: int) -> tuple[Floats, Floats]:
-    """F with the full number of bins and with half of it, averaged over the known coordinates."""
+def _operators(target: Target, known: Floats, resolution: Resolution) -> _Operators:
+    """F averaged over the known coordinates."""
     unknown = complement(known)
-    size = symmetric_basis(unknown.shape[1]).shape[0]
-    full, half = np.zeros((size, size)), np.zeros((size, size))
     rule = known_rule(target, known, _KNOWN_NODES[known.shape[1]])
-    bins = _CONDITIONAL_BINS if known.shape[1] else _BINS
+    bins = _CONDITIONAL_BINS if known.shape[1] else _BINS[target.rank + target.hidden]
+    total, lost = 0.0, 0.0
     for point, weight in zip(rule.points, rule.weights, strict=True):
-        cells, directions = _cells_at(target, known, unknown, point, nodes, steps)
-        table, wider = label_tables(cells, directions, unknown.shape[1], bins, target.noise)
-        full += weight * _operator_of(table)
-        half += weight * _operator_of(wider)
-    return full, half
+        check_time()
+        rays = rays_at(target, known, unknown, point, resolution)
+        table, wider = label_tables(rays.cells, rays.directions, rays.rules, unknown.shape[1], bins, target.noise)
+        total = total + weight * np.array(_operators_of(table, wider, rays.group))
+        lost += float(weight) * table.lost
+    return _Operators(*total, lost)
 
 
-def _operator_of(table: LabelTable) -> Floats:
-    """sum over bins of mass (G M G) with G = moment / mass, as a matrix on symmetric matrices."""
-    basis = symmetric_basis(table.moment.shape[1])
-    applied = np.einsum("bij,ajk,bkl->bail", table.moment, basis, table.moment, optimize=True)
-    return np.einsum("b,bail,cil->ac", 1 / table.mass, applied, basis, optimize=True)
+def _operators_of(table: LabelTable, wider: LabelTable, group: Symmetries) -> tuple[Floats, ...]:
+    """The operators of `_Operators` from the tables, each moment replaced by its mean over the symmetries.
 
-
-def _cells_at(
-    target: Target, known: Floats, unknown: Floats, point: Floats, nodes: int, steps: int
-) -> tuple[RayCells, Floats]:
-    """Cells of the rays of z (and of the noise inside the link) at fixed known coordinates, and the directions."""
-    offset, turn = slice_at(target, known, unknown, point)
-    dimension = turn.shape[1]
-
-    def link(z: Floats) -> Floats:
-        return target.link(offset + z @ turn.T)
-
-    surfaces, rough = (
-        [surface.function for surface in moved_surfaces(kinks, offset, turn)]
-        for kinks in (target.kinks, [kink for kink in target.kinks if kink.kind != "corner"])
-    )
-    cones = [surface for surface in surfaces if is_cone(surface, dimension)]
-    jumps = [surface for surface in rough if not is_cone(surface, dimension)]
-    directions, weights = direction_rule(dimension, nodes, [*cones, _level_of_the_origin(link, dimension)])
-    return cells_of_rays(link, jumps, directions, weights, steps), directions
-
-
-def _level_of_the_origin(link: Function, dimension: int) -> Function:
-    """Changes sign at the rays that lie in the level set of the origin, such as |h1| = |h2| for |h1| - |h2|.
-
-    Close to them the label varies slowly along a ray and fast from ray to ray, so the directions are cut there.
+    Statement: let M be a bin's moment, p its mass, each the mean of two rules, M = G p + e with a part e that scatters
+    from ray to ray. The sum of M M / p has an excess of E[e e / p]. If the two rules' parts are independent, half
+    their difference, d = (M1 - M2)/2 - G (p1 - p2)/2, has the same mean square as e, so that d d / p is taken off.
     """
-    at_origin = link(np.full((1, dimension), 1e-9))[0]
-    return lambda directions: link(np.sqrt(dimension) * directions) - at_origin
+    mass, moment, coarse = table.mass, group.average(table.moment), group.average(wider.moment)
+    mass_apart, moment_apart = table.mass_apart, group.average(table.moment_apart)
+    scatter = _operator(mass, moment_apart - moment * (mass_apart / mass)[:, None, None])
+    first, second = (_operator(mass + sign * mass_apart, moment + sign * moment_apart) for sign in (1, -1))
+    return _operator(mass, moment) - scatter, scatter, _operator(wider.mass, coarse), first, second
+
+
+def _operator(mass: Floats, moment: Floats) -> Floats:
+    """sum over bins of mass (G M G) with G = moment / mass, as a matrix on symmetric matrices."""
+    basis = symmetric_basis(moment.shape[1])
+    kept = mass > 0
+    mass, moment = mass[kept], moment[kept]
+    applied = np.einsum("bij,ajk,bkl->bail", moment, basis, moment, optimize=True)
+    return np.einsum("b,bail,cil->ac", 1 / mass, applied, basis, optimize=True)

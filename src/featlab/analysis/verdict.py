@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf
 from typing import NamedTuple
 
+from featlab.analysis.budget import DEFAULT_BUDGET, Tell, time_budget
 from featlab.analysis.energies import Energies, coordinate_leap, hermite_energies
 from featlab.analysis.grids import GridPair, build_grids
 from featlab.analysis.probes import discrete_levels
-from featlab.analysis.residuals import Regime, giant_step_subspace, regimes
+from featlab.analysis.residuals import Regime, giant_step_subspace, learnable_variance, regimes
 from featlab.analysis.sample_cost import SampleCost, sample_costs
 from featlab.analysis.spiked_cost import kernel_reach, law_of, spiked_costs
 from featlab.analysis.staircase import (
+    AnyStage,
     GrandStage,
     Kind,
     Stage,
@@ -23,12 +25,18 @@ from featlab.analysis.staircase import (
     grand_staircase,
     leap_staircase,
 )
+from featlab.analysis.structured.findings import Findings, findings
+from featlab.analysis.structured.patterns import MOST_SIGNS
+from featlab.analysis.structured.structure import structure_of
 from featlab.errors import InvalidParameter, InvalidTarget
 from featlab.gaussian.hermite import Floats
 from featlab.targets import Isotropic, Spiked, SpikeLaw, Target, TreeTarget
+from featlab.targets.relabelling import informative
 
-MOST_DIRECTIONS = 4
-MOST_FIELDS = 5
+# What is integrated over: directions, and directions with the noise variables inside the link. With a structure that is
+# known (see `structured`) there may be more directions.
+MOST_DIRECTIONS, MOST_FIELDS = 4, 5
+MOST_STRUCTURED = 32
 _MOST_REFINEMENTS = 1
 # By rank: the highest order at which a tensor is looked for, the highest degree whose energy is computed, and the
 # largest power of d for which residuals are given.
@@ -92,36 +100,42 @@ class Analysis:
     remarks: tuple[str, ...] = ()
 
 
-def analyse(target: Target) -> Analysis:
-    """Exponents, staircases, thresholds, residuals and costs of a target of at most four directions."""
+def analyse(target: Target, budget: float = DEFAULT_BUDGET, tell: Tell | None = None) -> Analysis:
+    """Exponents, staircases, thresholds, residuals and costs of a target.
+
+    It may have four directions, or up to 32 if it is a polynomial, a function of signs, or a sum or a product of
+    functions of at most four different directions each.
+
+    Args:
+        budget: seconds of processor time. What is not decided by then stays undecided, with a doubt that says so; what
+            was decided holds.
+        tell: is called with a few words whenever a step begins.
+    """
+    with time_budget(budget, tell):
+        return _analysed(target)
+
+
+def _analysed(target: Target) -> Analysis:
     if not isinstance(target.inputs, Isotropic | Spiked | SpikeLaw):
         raise InvalidParameter("inputs", target.inputs, "Isotropic(), Spiked(...) or SpikeLaw(...) for the analysis")
-    _check_rank(target)
-    search = max(_SEARCH[target.rank], min(target.degree or 0, 40))
-    grids = build_grids(target)
-    stairs = _climb(target, grids, search)
-    while stairs.unsure and grids.refinement < _MOST_REFINEMENTS:
-        grids = build_grids(target, grids.refinement + 1)
-        stairs = _climb(target, grids, search, stairs)
-    giant, leap, grand = stairs
+    found = _by_quadrature(target) if _fits(target) else _by_structure(target)
+    giant, leap, grand, energies = found.giant, found.leap, found.grand, found.energies
     information_exponent = leap.stages[0].exponent if leap.stages else None
-    degrees = max(_DEGREES[target.rank], information_exponent or 0, min(target.degree or 0, 12))
-    energies = hermite_energies(grids, degrees)
-    found = Analysis(
+    analysis = Analysis(
         target=target,
         energies=energies,
         information_exponent=information_exponent,
         leap=leap.exponent,
-        coordinate_leap=coordinate_leap(energies.monomials(), target.rank) if leap.complete else None,
+        coordinate_leap=found.coordinate_leap,
         generative_exponent=grand.exponent,
         verdict=_verdict(grand),
         alpha_c=grand.stages[0].alpha if grand.stages else None,
         alpha_c_error=grand.stages[0].alpha_error if grand.stages else None,
         giant_steps=giant.stages,
-        one_step=giant_step_subspace(energies, information_exponent or 0),
+        one_step=found.one_step,
         staircase=leap.stages,
         grand_staircase=grand.stages,
-        regimes=regimes(target, energies, _REGIMES[target.rank]),
+        regimes=found.regimes,
         sample_cost=sample_costs(
             rank=target.rank,
             information_exponent=information_exponent,
@@ -131,10 +145,44 @@ def analyse(target: Target) -> Analysis:
             degree_for_most=energies.degree_explaining(0.99),
             searched_degree=len(energies.coefficients) - 1,
         ),
-        labels=discrete_levels(grids.fine),
-        doubts=_doubts(stairs),
+        labels=found.labels,
+        doubts=(*_doubts(giant, leap, grand), *found.doubts),
     )
-    return found if isinstance(target.inputs, Isotropic) else _under_a_spike(found, target.inputs)
+    return analysis if isinstance(target.inputs, Isotropic) else _under_a_spike(analysis, target.inputs)
+
+
+def _by_quadrature(target: Target) -> Findings:
+    """The findings on a target of few directions, from integrals with their errors."""
+    search = max(_SEARCH[target.rank], min(target.degree or 0, 40))
+    told = informative(target)
+    grids, told_grids = _grids(target, told)
+    stairs = _climb(grids, told, told_grids, search)
+    while stairs.unsure and not stairs.stopped and grids.refinement < _MOST_REFINEMENTS:
+        grids, told_grids = _grids(target, told, grids.refinement + 1)
+        stairs = _climb(grids, told, told_grids, search, stairs)
+    lowest = stairs.leap.stages[0].exponent if stairs.leap.stages else 0
+    degrees = max(_DEGREES[target.rank], lowest, min(target.degree or 0, 12))
+    energies = hermite_energies(grids, degrees)
+    energies = energies.without_noise(learnable_variance(target, energies))
+    left, cut_short = regimes(target, energies, _REGIMES[target.rank])
+    return Findings(
+        *stairs,
+        energies=energies,
+        coordinate_leap=coordinate_leap(energies.monomials(), target.rank) if stairs.leap.complete else None,
+        one_step=giant_step_subspace(energies, lowest),
+        regimes=left,
+        labels=discrete_levels(grids.fine),
+        doubts=(f"residuals: {cut_short}",) if cut_short else (),
+    )
+
+
+def _by_structure(target: Target) -> Findings:
+    """The findings on a target of many directions, if its structure tells them."""
+    structure = structure_of(target) if target.rank <= MOST_STRUCTURED else None
+    if structure is None:
+        _check_rank(target)
+        raise AssertionError("a target that fits is analysed by quadrature")
+    return findings(structure)
 
 
 def _under_a_spike(found: Analysis, inputs: Spiked | SpikeLaw) -> Analysis:
@@ -184,22 +232,40 @@ class _Stairs(NamedTuple):
     def unsure(self) -> bool:
         return self.giant.unsure or self.leap.unsure or self.grand.unsure
 
+    @property
+    def stopped(self) -> bool:
+        return self.giant.stopped or self.leap.stopped or self.grand.stopped
 
-def _climb(target: Target, grids: GridPair, search: int, before: _Stairs | None = None) -> _Stairs:
+
+def _grids(target: Target, told: Target, refinement: int = 0) -> tuple[GridPair, GridPair]:
+    """Those of the target, for correlations, and of what its label tells, for any function of the label."""
+    grids = build_grids(target, refinement)
+    return grids, grids if told is target else build_grids(told, refinement)
+
+
+def _climb(grids: GridPair, told: Target, told_grids: GridPair, search: int, before: _Stairs | None = None) -> _Stairs:
     """The three staircases; of those climbed before on a coarser grid only the unsure ones are climbed again."""
     return _Stairs(
-        before.giant if before and not before.giant.unsure else giant_staircase(grids),
-        before.leap if before and not before.leap.unsure else leap_staircase(grids, search),
-        before.grand if before and not before.grand.unsure else grand_staircase(target, grids, search),
+        _better(before and before.giant, lambda: giant_staircase(grids)),
+        _better(before and before.leap, lambda: leap_staircase(grids, search)),
+        _better(before and before.grand, lambda: grand_staircase(told, told_grids, search)),
     )
 
 
-def _doubts(stairs: _Stairs) -> tuple[str, ...]:
-    by_name = {
-        "giant steps": stairs.giant.doubts,
-        "leap": stairs.leap.doubts,
-        "grand staircase": stairs.grand.doubts,
-    }
+def _better(before: Staircase[AnyStage] | None, climb: Callable[[], Staircase[AnyStage]]) -> Staircase[AnyStage]:
+    """The staircase climbed before, if it is sure or the new one came less far before the time was spent."""
+    if before is None:
+        return climb()
+    if not before.unsure:
+        return before
+    after = climb()
+    if after.stopped and len(after.stages) < len(before.stages):
+        return replace(before, doubts=(*before.doubts, *after.doubts), stopped=True)
+    return after
+
+
+def _doubts(giant: Staircase[Stage], leap: Staircase[Stage], grand: Staircase[GrandStage]) -> tuple[str, ...]:
+    by_name = {"giant steps": giant.doubts, "leap": leap.doubts, "grand staircase": grand.doubts}
     return tuple(f"{name}: {doubt}" for name, doubts in by_name.items() for doubt in dict.fromkeys(doubts))
 
 
@@ -226,14 +292,20 @@ def check_size(target: Target) -> None:
     _check_rank(target)
 
 
+def _fits(target: Target) -> bool:
+    return target.rank <= MOST_DIRECTIONS and target.rank + target.hidden <= MOST_FIELDS
+
+
 def _check_rank(target: Target) -> None:
     if target.rank > MOST_DIRECTIONS:
         raise InvalidTarget(
-            f"the target has {target.rank} directions and the analysis handles at most {MOST_DIRECTIONS}",
+            f"the target has {target.rank} directions, and at most {MOST_DIRECTIONS} can be integrated over",
             text=target.text,
             suggestion="the limits and thresholds of trees are in featlab.theory.depth"
             if isinstance(target, TreeTarget)
-            else "drop terms, or analyse parts of the target that use fewer directions",
+            else f"drop terms, or analyse parts of it; `explain` takes up to {MOST_STRUCTURED} directions of a "
+            f"polynomial, of a function of up to {MOST_SIGNS} signs, and of a sum or a product of functions of at most "
+            f"{MOST_DIRECTIONS} different directions each",
         )
     if target.rank + target.hidden > MOST_FIELDS:
         raise InvalidTarget(

@@ -54,11 +54,14 @@ def explain(
         bool,
         typer.Option(help="End with theory over simulation of the cheapest algorithm that learns it (ten seconds)."),
     ] = True,
+    budget: Annotated[
+        float, typer.Option(metavar="S", help="Seconds of processor time for the analysis; the rest is a doubt.")
+    ] = 60.0,
 ) -> None:
     """Tell what can be learned of a function: exponents, staircase, verdict, sample costs, theory over simulation."""
     if gallery is not None and html is None:
         fail(f"--gallery: got {gallery!r}, but only a page has links; give --html FILE, too")
-    explanation = _explained(expression, noise, spiked_inputs(spike, alignment), dim, simulation)
+    explanation = _explained(expression, noise, spiked_inputs(spike, alignment), dim, simulation, budget)
     if html is not None:
         _write(html, explanation, gallery)
     if as_json:
@@ -72,17 +75,21 @@ def explain(
 
 
 def _explained(
-    expression: str, noise: float, inputs: SpikeLaw | None, dim: float | None, simulation: bool
+    expression: str, noise: float, inputs: SpikeLaw | None, dim: float | None, simulation: bool, budget: float
 ) -> Explanation:
-    """The explanation, with a note while it is computed if a person is watching."""
+    """The explanation; if a person is watching, with a note of what is being computed."""
     from rich.console import Console
 
     watched = Console(stderr=True)
-    note = "Analysing the target, then simulating it ..." if simulation else "Analysing the target ..."
-    with watched.status(note) if watched.is_terminal else nullcontext():
+    note = "Analysing the target, then simulating it" if simulation else "Analysing the target"
+    with watched.status(f"{note} ...") if watched.is_terminal else nullcontext() as status:
         from featlab.reports import explain as compute
 
-        return compute(expression, noise=noise, inputs=inputs, dim=dim, simulation=simulation)
+        def tell(step: str) -> None:
+            if status is not None:
+                status.update(f"{note}: {step} ...")
+
+        return compute(expression, noise=noise, inputs=inputs, dim=dim, simulation=simulation, budget=budget, tell=tell)
 
 
 def _write(path: Path, explanation: Explanation, gallery: str | None) -> None:

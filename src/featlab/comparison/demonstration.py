@@ -200,9 +200,10 @@ def _batch_reuse(analysis: Analysis) -> Recipe | None:
 
 
 def _second_moment(analysis: Analysis) -> float:
-    """E[y^2], label noise included."""
+    """E[y^2], noise of both kinds included."""
     energies = analysis.energies
-    return float(energies.variance + energies.coefficients[0][0] ** 2 + analysis.target.noise)
+    noise = energies.hidden_variance + analysis.target.noise
+    return float(energies.variance + energies.coefficients[0][0] ** 2 + noise)
 
 
 def _slope_moment(power: int) -> float:

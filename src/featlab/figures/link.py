@@ -19,6 +19,7 @@ _REACH = 3.2
 _SLICE_AT = 1.0  # at 0 an odd link would show nothing
 _HIDDEN_NODES = {0: 1, 1: 24, 2: 10, 3: 6, 4: 4}
 _MOST_APPROXIMATIONS = 3
+_MOST_MAPS = 6  # of all pairs of directions; of more, the first neighbours
 
 
 def link_figure(target: Target, energies: Energies) -> Figure:
@@ -26,6 +27,8 @@ def link_figure(target: Target, energies: Energies) -> Figure:
     if target.rank == 1:
         return _curve(target, energies)
     pairs = list(combinations(range(target.rank), 2))
+    if len(pairs) > _MOST_MAPS:
+        pairs = [(k, k + 1) for k in range(target.rank - 1)][:_MOST_MAPS]
     columns = min(3, len(pairs))
     rows = -(-len(pairs) // columns)
     figure = new_figure(4.4 if len(pairs) == 1 else 2.9 * columns, 3.6 if len(pairs) == 1 else 2.8 * rows)
@@ -108,7 +111,8 @@ def _slice(target: Target, pair: tuple[int, int]) -> Floats:
 
 def _map(axes: Axes, target: Target, pair: tuple[int, int], values: Floats, low: float, high: float) -> AxesImage:
     others = [f"h{k + 1} = {_SLICE_AT:g}" for k in range(target.rank) if k not in pair]
-    dress(axes, title=", ".join(others), x=f"h{pair[0] + 1}", y=f"h{pair[1] + 1}", grid=None)
+    title = ", ".join(others) if len(others) <= 2 else f"all others = {_SLICE_AT:g}"
+    dress(axes, title=title, x=f"h{pair[0] + 1}", y=f"h{pair[1] + 1}", grid=None)
     colours = DIVERGING if low == -high else SEQUENTIAL
     extent = (-_REACH, _REACH, -_REACH, _REACH)
     image = axes.imshow(values, origin="lower", extent=extent, cmap=colours, vmin=low, vmax=high)

@@ -15,13 +15,15 @@ from featlab.figures.style import EASY, HARD, INK, MUTED, TEXT_SIZE, TRIVIAL, ad
 
 _COLOURS = {1: TRIVIAL, 2: EASY}
 _PANEL_INCHES = 3.3
+_MOST_NAMES = 7
+_MOST_INCHES = 6.0
 
 
 def staircase_figure(analysis: Analysis) -> Figure:
     """Two staircases side by side: the leap's (correlations only) and the grand one (any function of the label)."""
     rank = analysis.target.rank
     room = max(2, _blocks(analysis.staircase, rank), _blocks(analysis.grand_staircase, rank))
-    figure = new_figure(7.4, 2.0 + 0.4 * rank)
+    figure = new_figure(7.4, min(_MOST_INCHES, 2.0 + 0.4 * rank))
     left, right = figure.subplots(1, 2, sharey=True)
     _draw(left, analysis.staircase, rank, room, "Correlations with the label only")
     _draw(right, analysis.grand_staircase, rank, room, "Any function of the label")
@@ -57,7 +59,7 @@ def _draw(axes: Axes, stages: Sequence[Stage], rank: int, room: int, title: str)
         _write(axes, len(stages), (known + rank) / 2, "undecided", room, INK)
     axes.set_xlim(0, room)
     axes.set_ylim(0, rank * 1.04)
-    axes.set_yticks(range(rank + 1))
+    axes.set_yticks(range(0, rank + 1, 1 + rank // 12))
     axes.set_xticks([place + 0.5 for place in range(len(stages))], [str(place + 1) for place in range(len(stages))])
 
 
@@ -70,6 +72,7 @@ def _write(axes: Axes, place: int, height: float, caption: str, room: int, colou
 
 def _caption(stage: Stage) -> str:
     names = direction_texts(stage.directions)
+    names = names if len(names) <= _MOST_NAMES else [f"{len(names)} directions"]
     lines = names if any(len(name) > 4 for name in names) else [", ".join(names)]
     if isinstance(stage, GrandStage) and stage.kind == "easy" and stage.alpha is not None:
         return "\n".join([*lines, f"alpha {ratio_text(stage)}"])

@@ -4,17 +4,22 @@ A kink surface that every ray crosses transversally (a sphere, a shifted plane) 
 rays, and one whose sign depends on the direction only (a cone: any plane through the origin) by cutting the angles. In
 two dimensions that is exact too; from three on only the innermost circle is cut, and where such circles touch the cone
 the average over the outer angle converges slowly, unless the cone is a coordinate plane or circular around an axis.
+
+Where a function is symmetric under all exchanges of the coordinates, the sphere is cut into the 2^D D! chambers on
+which the sizes of the coordinates have one order, and one of every orbit of chambers is enough.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import permutations, product
 
 import numpy as np
 from scipy.special import gammaln
 
 from featlab.gaussian.hermite import Floats, Integers
 from featlab.gaussian.quadrature import Rule, Surface, crossings_on_lines, cut_edges, panels, roots_on_lines
+from featlab.gaussian.symmetry import Symmetries, no_symmetries
 
 TAIL = 8.5  # radii beyond sqrt(dimension) + 8.5 have a probability below 1e-16
 _CONE_RADII = (0.3, 1.0, 2.5)
@@ -22,13 +27,31 @@ _CONE_RADII = (0.3, 1.0, 2.5)
 Function = Callable[[Floats], Floats]
 
 
-def direction_rule(dimension: int, nodes: int, cones: Sequence[Function]) -> tuple[Floats, Floats]:
+def direction_rule(
+    dimension: int, nodes: int, cones: Sequence[Function], group: Symmetries | None = None
+) -> tuple[Floats, Floats]:
     """Directions (count, dimension) and weights of a product Gauss rule on the unit sphere, cut at the cones.
 
     Angles are nested, u = (cos t1, sin t1 cos t2, ...), with breaks at every multiple of pi/2 (the coordinate planes),
     wherever one of the given functions changes sign on the innermost circle, and where it does so at one and the same
     t1 for all others (a circular cone around the first axis).
+
+    Args:
+        group: symmetries of what is averaged: the rule covers one direction of every orbit of its reflections, or of
+            all of it if it has every exchange of the coordinates.
     """
+    group = group or no_symmetries(dimension)
+    if dimension > 1 and group.exchanges_all:
+        parts = [_chamber_rule(generators, nodes, cones) for generators in _chambers(group)]
+        directions, weights = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        return directions, weights / weights.sum()
+    directions, weights = _angle_rule(dimension, nodes, cones)
+    kept = np.all(directions[:, list(group.halved)] > 0, axis=1)
+    return directions[kept], weights[kept] / weights[kept].sum()
+
+
+def _angle_rule(dimension: int, nodes: int, cones: Sequence[Function]) -> tuple[Floats, Floats]:
+    """The rule in nested angles on the whole sphere; its weights are those of the surface."""
     if dimension == 1:
         return np.array([[1.0], [-1.0]]), np.array([0.5, 0.5])
     graded = dimension <= 3
@@ -41,8 +64,57 @@ def direction_rule(dimension: int, nodes: int, cones: Sequence[Function]) -> tup
         weights, sines = np.outer(weights, w).ravel(), np.outer(sines, np.sin(t)).ravel()
     line, t, w = _circles(prefix, sines, nodes, cones, graded)
     directions = np.column_stack([prefix[line], sines[line] * np.cos(t), sines[line] * np.sin(t)])
-    weights = weights[line] * w
-    return directions, weights / weights.sum()
+    return directions, weights[line] * w
+
+
+def _chambers(group: Symmetries) -> Iterator[Floats]:
+    """One chamber of every orbit of the group, as the unit vectors (D, D) along its edges.
+
+    The chamber s_1 x_p(1) > s_2 x_p(2) > .. > 0 has the edges s_1 e_p(1) + .. + s_k e_p(k), k = 1..D. A signed
+    permutation that takes it to itself is the identity, so that all orbits have the group's size.
+    """
+    dimension = group.dimension
+    met: set[tuple[float, ...]] = set()
+    for order in permutations(range(dimension)):
+        for signs in product((1.0, -1.0), repeat=dimension):
+            inside = np.zeros(dimension)
+            inside[list(order)] = dimension - np.arange(dimension)
+            inside *= signs
+            if tuple(inside) not in met:
+                met.update(map(tuple, inside[group.orders] * group.signs))
+                edges = np.array([np.isin(np.arange(dimension), order[: k + 1]) for k in range(dimension)]) * signs
+                yield edges / np.linalg.norm(edges, axis=1, keepdims=True)
+
+
+def _chamber_rule(edges: Floats, nodes: int, cones: Sequence[Function]) -> tuple[Floats, Floats]:
+    """Directions and surface weights on the cone spanned by the edges (D, D), cut where the last line meets a cone.
+
+    Points of the simplex between the edges, x = (1 - s_1) v_1 + s_1 ((1 - s_2) v_2 + s_2 (..)), are projected onto the
+    sphere: dx = s_1^(D-2) s_2^(D-3) .. ds |det v|, and a surface element at x is seen from the origin under
+    |det v| / |x|^D.
+    """
+    dimension = len(edges)
+    points, weights, rest = np.zeros((1, dimension)), np.ones(1), np.ones(1)
+    for level in range(dimension - 2):
+        s, w = panels(np.array([0.0, 1.0]), nodes, graded=True)
+        points = (points[:, None, :] + (rest[:, None] * (1 - s))[:, :, None] * edges[level]).reshape(-1, dimension)
+        weights = np.outer(weights, w * s ** (dimension - 2 - level)).ravel()
+        rest = np.outer(rest, s).ravel()
+
+    def on_line(line: Integers, s: Floats) -> Floats:
+        return points[line] + rest[line, None] * ((1 - s)[:, None] * edges[-2] + s[:, None] * edges[-1])
+
+    def directions(line: Integers, s: Floats) -> Floats:
+        found = on_line(line, s)
+        return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+    scan = np.concatenate([[1e-7], np.linspace(0, 1, 41)[1:-1], [1 - 1e-7]])
+    crossings = crossings_on_lines(cones, directions, len(points), scan, 1.0)
+    s, w = panels(cut_edges(np.array([0.0, 1.0]), crossings), nodes, graded=True)
+    line, place = np.nonzero(w > 1e-14)
+    found = on_line(line, s[line, place])
+    sizes = np.linalg.norm(found, axis=1)
+    return found / sizes[:, None], weights[line] * w[line, place] / sizes**dimension
 
 
 def _circular_cones(dimension: int, cones: Sequence[Function]) -> list[float]:
@@ -69,7 +141,8 @@ def _circles(
     def points(line: Integers, angle: Floats) -> Floats:
         return np.column_stack([prefix[line], sines[line] * np.cos(angle), sines[line] * np.sin(angle)])
 
-    scan = np.linspace(0, 2 * np.pi, 120)[:-1] + 1e-3  # off the quadrants, which are cut already
+    # Off the quadrants, which are cut already, but close to both ends: between them nothing is looked at.
+    scan = np.concatenate([[1e-7], np.linspace(0, 2 * np.pi, 120)[1:-1] + 1e-3, [2 * np.pi - 1e-7]])
     crossings = crossings_on_lines(cones, points, len(prefix), scan, 2 * np.pi)
     edges = cut_edges(0.5 * np.pi * np.arange(5.0), crossings)
     angle, weight = panels(edges, nodes, graded)

@@ -8,6 +8,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from featlab.analysis import Analysis, analyse
+from featlab.analysis.budget import DEFAULT_BUDGET, Tell
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
 from featlab.reports.records import explanation_record
@@ -85,6 +86,8 @@ def explain(
     simulation: bool = False,
     rank: int | None = None,
     kinks: Sequence[Callable[[Floats], Floats]] = (),
+    budget: float = DEFAULT_BUDGET,
+    tell: Tell | None = None,
 ) -> Explanation:
     """Explain a target: exponents, staircases, verdict, sample costs.
 
@@ -99,16 +102,18 @@ def explain(
             up to ten seconds.
         rank: the number of directions of a function; only for functions.
         kinks: functions of the fields that are zero where a function jumps or bends; jumps on planes are found.
+        budget: seconds of processor time for the analysis; what is not decided by then is a doubt that says so.
+        tell: is called with a few words whenever a step of the analysis begins.
 
     Raises:
         InvalidTarget: the source is not a target that can be analysed.
-        InvalidParameter: the noise or the dimension is out of range.
+        InvalidParameter: the noise, the dimension or the budget is out of range.
     """
     asked = None if dim is None else _checked_dim(dim)
     what = target(source, noise=noise, inputs=inputs, rank=rank, kinks=kinks)
     if asked is not None and asked < what.rank:
         raise InvalidParameter("dim", dim, f"at least the number of directions, {what.rank}")
-    analysis = analyse(what)
+    analysis = analyse(what, budget, tell)
     if not simulation:
         return Explanation(analysis, asked)
     from featlab.comparison.demonstration import demonstrate

@@ -163,8 +163,8 @@ def _stage(stage: Stage) -> dict[str, Any]:
 
 
 def _grand_stage(stage: GrandStage) -> dict[str, Any]:
-    ratio = {"kind": str(stage.kind), "alpha": _rounded(stage.alpha), "alpha_error": _rounded(stage.alpha_error)}
-    return ratio | _stage(stage)
+    numbers = {"alpha": stage.alpha, "alpha_error": stage.alpha_error, "alpha_bound": stage.alpha_bound}
+    return {"kind": str(stage.kind), **{name: _rounded(number) for name, number in numbers.items()}, **_stage(stage)}
 
 
 def _cost(cost: SampleCost, dim: int | None) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from featlab.analysis.sample_cost import SampleCost
 from featlab.analysis.staircase import GrandStage, Kind, Stage
 from featlab.citations import Citation, cite
 from featlab.comparison.curves import visible_curves
-from featlab.figures.naming import directions_text, ratio_text
+from featlab.figures.naming import directions_text, ratio_relation, ratio_text
 from featlab.reports.verdict_sentence import verdict_sentence
 from featlab.targets import Target
 from featlab.targets.inputs import Inputs, Isotropic, Spiked, SpikeLaw
@@ -142,7 +142,7 @@ def _stage_text(stage: Stage, place: int) -> str:
         return f"order {stage.exponent}{weak}"
     if stage.kind is Kind.EASY:
         sign = "=" if place == 0 else ">="
-        return f"EASY above n/d {sign} {ratio_text(stage)}{weak}"
+        return f"EASY above n/d {ratio_relation(stage, sign)}{weak}"
     if stage.kind is Kind.HARD:
         return f"HARD, order {stage.exponent}{weak}"
     return f"TRIVIAL at any n/d{weak}"
@@ -171,7 +171,7 @@ def exponents(analysis: Analysis, dim: int | None = None) -> tuple[Exponent, ...
 
 
 def critical_ratio(analysis: Analysis) -> str:
-    """alpha_c as text: 0, a number, "none" if the first stage is hard, "?" if it is undecided."""
+    """alpha_c as text: 0, a number or a bound, "none" if the first stage is hard, "?" if it is undecided."""
     if not analysis.grand_staircase:
         return "?"
     first = analysis.grand_staircase[0]

@@ -36,6 +36,7 @@ _STYLES = {
     "Doubt": "bold magenta",
 }
 _FIXED = {"no_wrap": True}
+_WIDEST_STAGE = 34
 
 
 def render(analysis: Analysis, dim: int | None, demonstration: Demonstration | None = None) -> Group:
@@ -65,7 +66,10 @@ def _parts(analysis: Analysis, dim: int | None, demonstration: Demonstration | N
     ]
     yield _indented(_table(rows, _FIXED, {"justify": "right", **_FIXED}, {}))
     yield _heading("Staircases: the directions found, stage by stage")
-    yield _indented(_table((row for climb in said.climbs for row in _stages(climb, marks)), _FIXED, _FIXED, {}))
+    stages = [row for climb in said.climbs for row in _stages(climb, marks)]
+    # The directions need room: a long word on a stage, such as its weakness, goes on in the next line.
+    how = {} if max(stage.cell_len for _, stage, _ in stages) > _WIDEST_STAGE else _FIXED
+    yield _indented(_table(stages, _FIXED, how, {}))
     if said.condition:
         yield _indented(Text(said.condition, style="dim"))
     if said.costs:

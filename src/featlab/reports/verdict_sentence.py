@@ -30,15 +30,31 @@ def _easy(analysis: Analysis) -> str:
     first, *later = analysis.grand_staircase
     what = "the direction" if analysis.target.rank == 1 else "every direction"
     if first.kind is Kind.TRIVIAL:
-        names, hardest = directions_text(first.directions), max(later, key=lambda stage: stage.alpha or 0.0)
+        names, hardest = directions_text(first.directions), max(later, key=_least_ratio)
         return (
             f"n = O(d) samples suffice to find {what}: {names} at any sample ratio n/d > 0 (critical ratio 0), the "
-            f"rest only above a ratio of at least {ratio_text(hardest)}"
+            f"rest only above a ratio {_at_least(hardest)}"
+        )
+    if first.alpha is None:
+        known = "" if first.alpha_bound is None else f" (it is {ratio_text(first)})"
+        return (
+            f"n = O(d) samples suffice to find {what}, above a critical sample ratio n/d that was not computed{known}"
         )
     return (
         f"n = O(d) samples suffice to find {what}, but below the critical sample ratio n/d = {ratio_text(first)} "
         "message passing (AMP) sees nothing"
     )
+
+
+def _at_least(stage: GrandStage) -> str:
+    if stage.alpha is None and stage.alpha_bound is None:
+        return "that was not computed"
+    return f"of at least {ratio_text(stage).removeprefix('> ')}"
+
+
+def _least_ratio(stage: GrandStage) -> float:
+    """The critical ratio of a stage, or what is known to lie below it."""
+    return stage.alpha or stage.alpha_bound or 0.0
 
 
 def _hard(analysis: Analysis) -> str:
@@ -67,8 +83,9 @@ def _open(analysis: Analysis) -> str:
 
 def _reachable(stages: Sequence[GrandStage]) -> str:
     names = ", ".join(directions_text(stage.directions) for stage in stages)
-    hardest = max(stages, key=lambda stage: stage.alpha or 0.0)
-    if not hardest.alpha:
+    hardest = max(stages, key=_least_ratio)
+    if hardest.kind is not Kind.EASY:
         return f"{names} can be found from n = O(d) samples at any ratio n/d > 0 (critical ratio 0)"
-    bound = "" if len(stages) == 1 else "at least "
-    return f"{names} can be found from n = O(d) samples above a ratio n/d of {bound}{ratio_text(hardest)}"
+    sharp = len(stages) == 1 and hardest.alpha is not None
+    ratio = f"of {ratio_text(hardest)}" if sharp else _at_least(hardest)
+    return f"{names} can be found from n = O(d) samples above a ratio n/d {ratio}"

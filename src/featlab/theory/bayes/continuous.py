@@ -2,7 +2,8 @@
 
 F(Q) = E_x E[g_out(g(x), omega) g_out^T | z] with x = (z, noise) and omega | z ~ N(Q z, Q - Q^2). The level sets of the
 labels g(x) do not depend on Q: they are found once for each range of V, and F costs one softmax over them. Two fields
-are integrated by panels cut at the kinks and graded around them, more by a Sobol sequence (Owen 1997).
+are integrated by panels cut at the kinks and graded around them. Three are integrated label by label (`label_rule`)
+while V is wide and the label has no atoms, else by a Sobol sequence (Owen 1997).
 
 As V -> 0 a level set becomes its tangent plane: without noise V^{1/2} F V^{1/2} has a limit, with noise F has. Either
 is taken as reached once a deviation of V is below 0.01.
@@ -15,15 +16,18 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from featlab.analysis.level_sets import Fibres, log_partition, together
+from featlab.analysis.label_law import label_law
+from featlab.analysis.level_sets import Fibres, together
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.matrices import symmetric_root
 from featlab.gaussian.quadrature import gauss_pieces, product_rule
 from featlab.gaussian.sobol import sobol_uniforms
 from featlab.targets import Target
 from featlab.theory.bayes.channel import ChannelAverages
+from featlab.theory.bayes.label_rule import WIDEST_OVERLAP, LabelRule
 from featlab.theory.bayes.neighbourhood import Grading, level_set_around, noise_inside
 from featlab.theory.bayes.rules import Frame, View
+from featlab.theory.bayes.scores import scores
 from featlab.theory.bayes.symmetry import Fold, fold, invariances
 
 # Ranges of the smallest deviation of V, each with its own nodes; in all but the first only a window around z matters.
@@ -78,6 +82,8 @@ class Continuous:
         self.target = noise_inside(target) if target.noise > 0 else target
         self.sobol_points = sobol_points
         self._samples: dict[tuple[Ranges, tuple[int, ...]], Sample] = {}
+        smooth = self.target.rank + self.target.hidden == 3 and not label_law(self.target).atoms.size
+        self._by_label = LabelRule(self.target) if smooth else None
 
     def at(self, overlap: Floats) -> ChannelAverages:
         """F and H at Q (r, r)."""
@@ -98,6 +104,8 @@ class Continuous:
     def _resolved(self, overlap: Floats) -> ChannelAverages:
         """F and H where no deviation of V is below the finest range."""
         rank = self.target.rank
+        if self._by_label and np.linalg.eigvalsh(overlap)[-1] <= WIDEST_OVERLAP:
+            return self._by_label.at(overlap)
         covariance = np.eye(rank) - overlap
         group = fold(self.target, overlap)
         sample = self._sample(_ranges(covariance), group)
@@ -109,7 +117,7 @@ class Continuous:
         for rows in np.array_split(np.arange(len(z)), max(1, len(z) * size // _CHUNK)):
             steps = inner[rows] if len(inner) > 1 else inner
             omega = (z[rows] @ overlap)[:, None, :] + steps @ root
-            log_z, gradient = _scores(sample.fibres.rows(rows), omega, covariance)
+            log_z, gradient = scores(sample.fibres.rows(rows), omega, covariance)
             weight = sample.weights[rows][:, None] * inner_weights
             information += np.einsum("nt,nti,ntj->ij", weight, gradient, gradient, optimize=True)
             entropy += float(np.sum(weight * log_z))
@@ -184,36 +192,3 @@ def _sobol(target: Target, ranges: Ranges, count: int) -> Sample:
     rows = np.array_split(points, max(1, count // _ROWS_OF_THREE))
     fibres = together([level_set_around(target, some, grading, mirrors) for some in rows])
     return Sample(points, np.full(count, 1 / count), fibres, shifted)
-
-
-def _scores(fibres: Fibres, omega: Floats, covariance: Floats) -> tuple[Floats, Floats]:
-    """log Z (n, T) and g_out (n, T, r) for omega (n, T, r), row i with the label of row i of the fibres.
-
-    Statement: Z = sum_k w_k N(z_k; omega, V) is a softmax in omega, with exponents z_k^T V^{-1} omega and constants,
-    and g_out = V^{-1} (sum_k p_k z_k - omega) with the softmax's probabilities p.
-    """
-    simple = np.all(fibres.is_point, axis=1)
-    log_z, gradient = np.empty(omega.shape[:2]), np.empty(omega.shape)
-    log_z[simple], gradient[simple] = _softmax(fibres.rows(simple), omega[simple], covariance)
-    rest = fibres.rows(~simple)
-    for place in range(omega.shape[1] if len(rest.base) else 0):
-        at = omega[~simple, place]
-        log_z[~simple, place], gradient[~simple, place] = log_partition(rest, at, covariance)
-    return log_z, gradient
-
-
-def _softmax(fibres: Fibres, omega: Floats, covariance: Floats) -> tuple[Floats, Floats]:
-    precision = np.linalg.inv(covariance)
-    rank = len(covariance)
-    tilted = fibres.base @ precision
-    constant = fibres.log_weights - 0.5 * np.sum(tilted * fibres.base, axis=2)
-    logits = omega @ np.swapaxes(tilted, 1, 2)
-    logits += constant[:, None, :]
-    top = logits.max(axis=2, keepdims=True)
-    logits -= top
-    np.exp(logits, out=logits)
-    total = logits.sum(axis=2, keepdims=True)
-    mean = (logits @ fibres.base) / total
-    log_normal = 0.5 * np.linalg.slogdet(precision)[1] - 0.5 * rank * np.log(2 * np.pi)
-    log_z = (top + np.log(total))[..., 0] + log_normal - 0.5 * np.sum((omega @ precision) * omega, axis=2)
-    return log_z, (mean - omega) @ precision

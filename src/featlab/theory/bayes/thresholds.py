@@ -3,6 +3,9 @@
 At a fixed point Q some directions may be unknown altogether. They stay so while the linearised iteration shrinks them;
 the alpha at which it stops doing so depends on how well the others are known by then, so that it lies above the
 threshold that takes them for granted (`analysis.thresholds`).
+
+While nothing is known, Q = 0, the linearised iteration is Q <- alpha E[G Q G]: the operator of the analysis, whose
+largest eigenvalue is known far more precisely than averages at a small overlap. What happens first is taken from it.
 """
 
 from __future__ import annotations
@@ -11,9 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from featlab.analysis.subspaces import nothing
+from featlab.analysis.thresholds import second_moments
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
 from featlab.targets import Target, target
+from featlab.targets.relabelling import informative
 from featlab.theory.bayes.channel import Channel
 from featlab.theory.bayes.channels import channel_of
 from featlab.theory.bayes.family import Family
@@ -54,22 +60,33 @@ def threshold_sequence(of: Target | str, highest: float = 4.0) -> tuple[Event, .
     if not highest > _LOWEST:
         raise InvalidParameter("highest", highest, f"a number of samples per dimension above {_LOWEST}")
     if interchangeable(of):
-        return tuple(event for event in _of_family(family_of(of)) if event.alpha <= highest)
+        return tuple(event for event in _of_family(of, family_of(of)) if event.alpha <= highest)
     return _of_curve(of, highest)
 
 
-def _of_family(family: Family) -> list[Event]:
+def weak_recovery(of: Target) -> float:
+    """The alpha at which Q = 0 becomes unstable, if it is a fixed point: 1 / the largest eigenvalue of E[G M G]."""
+    told = informative(of)
+    return 1 / second_moments(told, nothing(told.rank)).top
+
+
+def _of_family(of: Target, family: Family) -> list[Event]:
     eye = np.eye(family.rank)
     events = []
     threshold, jumps = family.threshold(), family.jumps()
+    if 0 < threshold < np.inf:
+        threshold = weak_recovery(of)
     from_nothing = bool(jumps) and jumps[0][1] < SLIGHT
+    if from_nothing and threshold > 0:
+        jumps[0] = (threshold, *jumps[0][1:])
     if threshold == 0:
         events.append(Event(0.0, "trivial", 0 * eye, 0 * eye))
     elif np.isfinite(threshold) and not from_nothing:
         events.append(Event(threshold, "continuous", 0 * eye, 0 * eye))
     events += [Event(alpha, "jump", low * eye, high * eye) for alpha, low, high in jumps]
     last = float(family.reciprocal(np.array(0.5 * np.pi)))
-    if last > 1e-3 and not (jumps and jumps[-1][2] == 1.0):
+    begins = bool(jumps) or np.isfinite(threshold)  # else no small overlap grows, and the perfect one is never reached
+    if begins and last > 1e-3 and not (jumps and jumps[-1][2] == 1.0):
         events.append(Event(1 / last, "perfect", eye, eye))
     return events
 
@@ -108,7 +125,9 @@ def _recovery(of: Target, channel: Channel, ends: tuple[float, float], low: Floa
     """The alpha at which unknown directions begin to grow, by bisection of their growth in one iteration."""
     unknown = _unknown(low)
     below, above = ends
-    for _ in range(_HALVINGS):
+    if unknown.shape[1] == of.rank:
+        below = above = weak_recovery(of)
+    for _ in range(_HALVINGS if below < above else 0):
         middle = 0.5 * (below + above)
         overlap = _without(state_evolution(of, middle, _without(low, unknown)).overlap, unknown)
         grown = unknown.T @ update(channel, middle, overlap + _PROBE * unknown @ unknown.T) @ unknown
