@@ -217,3 +217,10 @@ def test_gallery_is_linked_from_where_the_page_lies(tmp_path: Path) -> None:
     result = run("explain", "He3(h1)", "--gallery", "https://example.org/gallery")
     assert result.exit_code == 2
     assert "--html" in result.output
+
+
+def test_a_budget_that_is_spent_is_a_doubt() -> None:
+    record = json.loads(run("explain", "h1*h2", "--budget", "1e-9", "--json").stdout)
+    assert record["verdict"] == "UNDECIDED"
+    assert all("s of processor time" in doubt for doubt in record["doubts"])
+    assert run("explain", "h1", "--budget", "0").exit_code == 2
