@@ -183,11 +183,12 @@ def _second_moments(target: Target, known: Floats, resolution: Resolution) -> tu
 
 def label_table(target: Target) -> LabelTable:
     """The law of G(y) = E[z z^T - I | y] where nothing is known yet, at the resolution of `second_moments`."""
-    known = np.zeros((target.rank, 0))
-    nodes, steps = _RESOLUTION[target.rank + target.hidden]
+    known, dimension = np.zeros((target.rank, 0)), target.rank + target.hidden
     point = known_rule(target, known, _KNOWN_NODES[0]).points[0]
-    cells, directions = _cells_at(target, known, complement(known), point, nodes, steps)
-    return label_tables(cells, directions, target.rank, _BINS, target.noise)[0]
+    rays = rays_at(target, known, complement(known), point, _RESOLUTION[dimension][0])
+    bins = _BINS[dimension]
+    table, _ = label_tables(rays.cells, rays.directions, rays.rules, target.rank, bins, target.noise)
+    return replace(table, moment=rays.group.average(table.moment))
 
 
 def _top(operator: Floats) -> float:
