@@ -115,7 +115,6 @@ def test_a_sum_of_a_direction_and_an_absolute_value_from_nothing() -> None:
         ("sign(h1*h2 + 0.5*xi1)", 0.0, 2e-3),
         (STAIRCASE, 0.0, 1e-3),
         ("h1*h2*h3", 0.0, 1e-3),
-        ("h1**2 + h1*h2 + h2*h3", 0.0, 1e-3),
     ],
 )
 def test_small_overlaps_grow_at_the_rate_of_the_analysis(text: str, noise: float, tolerance: float) -> None:

@@ -100,7 +100,7 @@ class Symmetries:
             ahead = np.take_along_axis(image - largest, first, axis=1) > _SAME  # in lexicographic order
             largest = np.where(ahead, image, largest)
         _, chosen, orbit = np.unique(np.round(largest / _SAME), axis=0, return_index=True, return_inverse=True)
-        return largest[chosen], np.bincount(orbit.ravel(), weights)
+        return largest[chosen], np.bincount(orbit.ravel(), weights).astype(float)
 
 
 def symmetries(function: Callable[[Floats], Floats], blocks: Sequence[int]) -> Symmetries:
