@@ -174,8 +174,8 @@ def _second_moments(target: Target, known: Floats, resolution: Resolution) -> tu
     best = fine.best + (fine.best - long_cells.best) / 3
     errors = _Errors(
         cells=abs(_top(best) - _top(fine.best)),
-        # Not the change of the largest eigenvalue: two rules may agree about that by accident.
-        directions=float(np.linalg.norm(fine.first - fine.second, 2)) + 0.5 * _top(fine.scatter),
+        # Twice the difference, as two rules may agree by accident.
+        directions=2 * abs(_top(fine.first) - _top(fine.second)) + 0.5 * _top(fine.scatter),
         bins=abs(_top(fine.best + fine.scatter) - _top(fine.wider)),
     )
     return SecondMoments(best, errors.total + _ROUNDING * _top(best), fine.lost), errors
@@ -200,14 +200,16 @@ def _operators(target: Target, known: Floats, resolution: Resolution) -> _Operat
     unknown = complement(known)
     rule = known_rule(target, known, _KNOWN_NODES[known.shape[1]])
     bins = _CONDITIONAL_BINS if known.shape[1] else _BINS[target.rank + target.hidden]
-    total, lost = 0.0, 0.0
+    size = len(symmetric_basis(unknown.shape[1]))
+    total, lost = np.zeros((5, size, size)), 0.0
     for point, weight in zip(rule.points, rule.weights, strict=True):
         check_time()
         rays = rays_at(target, known, unknown, point, resolution)
         table, wider = label_tables(rays.cells, rays.directions, rays.rules, unknown.shape[1], bins, target.noise)
-        total = total + weight * np.array(_operators_of(table, wider, rays.group))
+        total += weight * np.array(_operators_of(table, wider, rays.group))
         lost += float(weight) * table.lost
-    return _Operators(*total, lost)
+    best, scatter, halved, first, second = total
+    return _Operators(best, scatter, halved, first, second, lost)
 
 
 def _operators_of(table: LabelTable, wider: LabelTable, group: Symmetries) -> tuple[Floats, ...]:
