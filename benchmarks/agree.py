@@ -79,7 +79,7 @@ def run(learners: Sequence[str], key: int, each: int, processes: int, seconds: i
     """All cases, as they end."""
     work = [(learner, key, number, seconds) for number in range(each) for learner in learners]
     # A process keeps what it has compiled, which takes memory: after some experiments another takes its place.
-    with multiprocessing.get_context("spawn").Pool(processes, maxtasksperchild=12) as pool:
+    with multiprocessing.get_context("spawn").Pool(processes, maxtasksperchild=6) as pool:
         yield from pool.imap_unordered(_compared, work)
 
 
