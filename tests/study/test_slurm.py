@@ -21,7 +21,7 @@ from featlab.study import open as open_study
 from featlab.study.records import from_line
 from featlab.study.runner import Runner
 from featlab.study.slurm import jobs, read_shards, waiting_records, work
-from featlab.study.store import cluster_directory
+from featlab.study.store_file import cluster_directory
 from tests.study.slurm_cluster import slurm, why_not
 from tests.study.test_engines import check_same
 from tests.study.tiny import STRICT

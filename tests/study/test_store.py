@@ -20,7 +20,9 @@ from featlab.study.identity import runs_of
 from featlab.study.records import Record, environment, perform
 from featlab.study.runner import as_runner
 from featlab.study.slurm import Shard, new_shard, read_shards
-from featlab.study.store import SCHEMA, Reader, Store, file_system, journal_mode
+from featlab.study.store import Reader, Store
+from featlab.study.store_file import file_system, journal_mode
+from featlab.study.store_format import SCHEMA
 from tests.study.tiny import failing, run_point
 
 ROOT = Path(__file__).parents[2]
@@ -177,7 +179,7 @@ def test_a_store_of_a_newer_version_is_left_alone(path: Path) -> None:
     connection.close()
     before = path.read_bytes()
     for use in (Store, Reader):
-        with pytest.raises(NewerStore, match=r"newer version of featlab \(99.0, store format 2; this one knows 1\)"):
+        with pytest.raises(NewerStore, match=r"newer version of featlab \(99.0, store format 3; this one knows 2\)"):
             use(path)
     assert path.read_bytes() == before
 
@@ -285,7 +287,7 @@ def test_network_file_systems_get_no_write_ahead_log(tmp_path: Path) -> None:
 
 
 def test_a_store_on_a_network_file_system_works(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("featlab.study.store.file_system", lambda path: "nfs4")
+    monkeypatch.setattr("featlab.study.store_file.file_system", lambda path: "nfs4")
     run(Study(axes={"x": [1, 2]}), run_point, path)
     with Store(path) as store:
         assert store._connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)

@@ -41,7 +41,7 @@ def open(path: str | Path, *, store: str | Path | None = None) -> xr.Dataset:
 
 def provenance(path: str | Path, *, store: str | Path | None = None) -> list[dict[str, Any]]:
     """Of every run in the store: point, outcome, error, wall time, when, versions, platform, device, git state."""
-    with Reader(_places(path, store)[0]) as reader:
+    with Reader(places(path, store)[0]) as reader:
         return list(reader.provenance())
 
 
@@ -57,7 +57,7 @@ class Opened:
 
 def load(path: str | Path, store: str | Path | None = None) -> Opened:
     """Read a store, and find the runs of its study (or of the study file) in it."""
-    place, study = _places(path, store)
+    place, study = places(path, store)
     with Reader(place) as reader:
         about, done = reader.study(), reader.runs()
     study = study or Study(**about["study"])
@@ -111,7 +111,7 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _places(path: str | Path, store: str | Path | None) -> tuple[Path, Study | None]:
+def places(path: str | Path, store: str | Path | None) -> tuple[Path, Study | None]:
     """The store, and the study if a study file was given."""
     if Path(path).suffix != ".toml":
         return Path(path), None

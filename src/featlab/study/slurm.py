@@ -34,7 +34,8 @@ from featlab.study.faults import EngineFault, StoreFault
 from featlab.study.identity import Run, by_shape, runs_of, shares
 from featlab.study.records import OK, Record, from_line, perform
 from featlab.study.runner import Runner
-from featlab.study.store import Store, cluster_directory
+from featlab.study.store import Store
+from featlab.study.store_file import cluster_directory
 
 _SUFFIX = ".jsonl"
 _SCRIPT = """#!/bin/sh

@@ -1,0 +1,184 @@
+"""What the tables of a store hold, its versions, and the digests by which damage is noticed.
+
+Version 1 had no digests. It is read as it is, its runs being *unchecked*; opened for writing it becomes version 2, in
+which everything written from then on has a digest:
+
+    of a run      hash(id, point id, repeat, outcome, rows, error, seconds, finished, environment id)
+    of a point    hash(id, content)                 of a study    hash(number, content)
+    of an environment: its id is the hash of its content, in every version
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from time import strftime
+from typing import Any
+
+import featlab
+from featlab.study.canonical import canonical_text, digest
+from featlab.study.faults import DamagedStore, NewerStore, StoreFault
+from featlab.study.records import FAILED, Record
+
+# Raised when the tables change. A store of a higher number was made by a newer featlab.
+SCHEMA = 2
+# Marks the file as a featlab study, so that any other database is refused ("feat" in ASCII).
+_APPLICATION_ID = 0x66656174
+# SQLITE_ERROR is a query that does not fit the tables; the queries being right, the tables are not.
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR)
+
+_TABLES = """
+CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE studies (number INTEGER PRIMARY KEY, content TEXT NOT NULL UNIQUE, digest TEXT);
+CREATE TABLE points (id TEXT PRIMARY KEY, content TEXT NOT NULL, digest TEXT) WITHOUT ROWID;
+CREATE TABLE environments (id TEXT PRIMARY KEY, content TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE runs (
+    id TEXT PRIMARY KEY, point TEXT NOT NULL REFERENCES points, repeat INTEGER NOT NULL, outcome TEXT NOT NULL,
+    rows TEXT NOT NULL, error TEXT, seconds REAL NOT NULL, finished REAL NOT NULL,
+    environment TEXT NOT NULL REFERENCES environments, digest TEXT
+) WITHOUT ROWID;
+"""
+_WITH_DIGESTS = ("studies", "points", "runs")
+_UPGRADE = "".join(f"ALTER TABLE {table} ADD COLUMN digest TEXT;" for table in _WITH_DIGESTS)
+
+# The columns of each table, but for its digest.
+COLUMNS = {
+    "studies": "number, content",
+    "points": "id, content",
+    "environments": "id, content",
+    "runs": "id, point, repeat, outcome, rows, error, seconds, finished, environment",
+}
+
+# A failed run may be tried again; an acknowledged result is never overwritten.
+_PUT_RUN = f"""
+INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET outcome = excluded.outcome, rows = excluded.rows, error = excluded.error,
+    seconds = excluded.seconds, finished = excluded.finished, environment = excluded.environment,
+    digest = excluded.digest
+WHERE runs.outcome = '{FAILED}'
+"""
+PUT = {
+    "studies": "INSERT INTO studies VALUES (?, ?, ?)",
+    "points": "INSERT OR IGNORE INTO points VALUES (?, ?, ?)",
+    "environments": "INSERT OR IGNORE INTO environments VALUES (?, ?)",
+    "runs": _PUT_RUN,
+}
+
+
+def connected(address: str | Path, *, seconds: float, uri: bool = False) -> sqlite3.Connection:
+    """A connection that also reads texts which are no UTF-8 any more, so that their digest can tell."""
+    connection = sqlite3.connect(address, uri=uri, timeout=seconds)
+    connection.text_factory = _text
+    return connection
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def select(table: str, version: int) -> str:
+    """The query for a table's columns and its digest; NULL for what has none."""
+    checked = table in _WITH_DIGESTS and version > 1
+    return f"SELECT {COLUMNS[table]}, {'digest' if checked else 'NULL'} FROM {table}"
+
+
+def with_digest(*columns: Any) -> tuple[Any, ...]:
+    """The columns of a line of a table, and their digest."""
+    return (*columns, digest(canonical_text(columns)))
+
+
+def is_damaged(line: Sequence[Any]) -> bool:
+    """Whether a line of a table is not what was written; a line without a digest cannot tell."""
+    *columns, expected = line
+    if expected is None:
+        return False
+    try:
+        return digest(canonical_text(columns)) != expected
+    except (TypeError, ValueError):  # bytes, or no finite number, where a text or a number was written
+        return True
+
+
+def is_environment(name: Any, content: Any) -> bool:
+    """Whether an environment is what was written: its id is its digest."""
+    return isinstance(content, str) and content.isascii() and digest(content) == name
+
+
+def lines_of(records: Sequence[Record]) -> dict[str, Iterable[tuple[Any, ...]]]:
+    """The lines of records in the tables of environments, points and runs."""
+    points, runs, environments = {}, [], {}
+    for record in records:
+        where = canonical_text(record.environment)
+        environment = digest(where)
+        environments[environment] = (environment, where)
+        points[record.point_id] = with_digest(record.point_id, canonical_text(record.point))
+        run = (record.id, record.point_id, record.repeat, record.outcome, record.rows, record.error)
+        runs.append(with_digest(*run, record.seconds, record.finished, environment))
+    return {"environments": environments.values(), "points": points.values(), "runs": runs}
+
+
+def made(connection: sqlite3.Connection) -> None:
+    """The tables, in one transaction: a process killed here leaves an empty file, not half a store."""
+    about = {"featlab": featlab.__version__, "made": strftime("%Y-%m-%dT%H:%M:%S%z")}
+    statements = "".join(f"INSERT INTO about VALUES ('{name}', '{value}');" for name, value in about.items())
+    marks = f"PRAGMA application_id = {_APPLICATION_ID}; PRAGMA user_version = {SCHEMA};"
+    connection.executescript(f"BEGIN; {_TABLES} {statements} {marks} COMMIT;")
+
+
+def upgraded(connection: sqlite3.Connection) -> None:
+    """From version 1, in one transaction; what is in the store stays unchecked."""
+    connection.executescript(f"BEGIN; {_UPGRADE} PRAGMA user_version = {SCHEMA}; COMMIT;")
+
+
+def version_of(connection: sqlite3.Connection, path: Path) -> int:
+    """The version of a store; a database that is none, or is of a newer version, is refused."""
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if application != _APPLICATION_ID:
+        raise StoreFault(f"{path}: is no featlab study store")
+    if version < 1:
+        raise DamagedStore(f"{path}: the file is damaged: it says that its store format is {version}")
+    if version > SCHEMA:
+        maker = connection.execute("SELECT value FROM about WHERE name = 'featlab'").fetchone()
+        raise NewerStore(
+            f"{path}: made by a newer version of featlab ({maker[0] if maker else 'unknown'}, store format {version}; "
+            f"this one knows {SCHEMA}); upgrade featlab, or choose another --store. Nothing was changed"
+        )
+    for table in COLUMNS:  # an error here, not where a half of it has been read
+        connection.execute(f"{select(table, version)} LIMIT 0")
+    return int(version)
+
+
+@contextmanager
+def told_clearly(path: Path) -> Iterator[None]:
+    """SQLite's errors as faults of this store, in words."""
+    try:
+        yield
+    except sqlite3.DatabaseError as fault:
+        kind = DamagedStore if _code(fault) in _DAMAGE else StoreFault
+        raise kind(f"{path}: {_words(fault, path)}") from fault
+
+
+def remedy(path: Path) -> str:
+    """What to do about a damaged store."""
+    return f"`featlab study check {path} --repair` keeps what is sound, and what is not is pending again"
+
+
+def _code(fault: sqlite3.DatabaseError) -> int:
+    return getattr(fault, "sqlite_errorcode", 0) & 0xFF
+
+
+def _words(fault: sqlite3.DatabaseError, path: Path) -> str:
+    code = _code(fault)
+    if code == sqlite3.SQLITE_FULL:
+        return "the disk is full; what was acknowledged before is safe. Make room, then run the same command again"
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
+        return "the store is read-only; make it writable, or copy it to where you may write (--store)"
+    if code == sqlite3.SQLITE_CANTOPEN:
+        return "cannot be opened; is there such a directory, and may you write there?"
+    if code == sqlite3.SQLITE_NOTADB:
+        return "is no featlab study store"
+    if code in _DAMAGE:
+        return f"the file is damaged ({fault}); {remedy(path)}"
+    return f"SQLite says: {fault}"
