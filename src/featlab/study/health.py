@@ -7,7 +7,6 @@ A run is damaged if its digest does not fit, if its point or its environment is 
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import tempfile
 from contextlib import closing
@@ -17,7 +16,6 @@ from typing import Any
 
 from featlab.study import store_format as form
 from featlab.study.faults import DamagedStore
-from featlab.study.records import FAILED, OK
 from featlab.study.store import Reader, Store
 
 Lines = dict[Any, tuple[Any, ...]]
@@ -95,17 +93,17 @@ def _opened(store: str | Path, wait: bool) -> Store:
 def _examined(reader: Reader) -> _Found:
     found = _Found(complaints=reader.complaints())
     lines = {table: _readable(reader, table, found) for table in form.COLUMNS}
-    found.tables["environments"] = {
-        name: line for name, line in lines["environments"].items() if form.is_environment(name, line[1])
+    sound = found.tables
+    for table, read in lines.items():
+        sound[table] = {name: line for name, line in read.items() if not form.is_damaged(table, line)}
+    sound["runs"] = {
+        name: line
+        for name, line in sound["runs"].items()
+        if line[1] in sound["points"] and line[8] in sound["environments"]
     }
-    for table in ("points", "studies"):
-        kept = {name: line for name, line in lines[table].items() if not form.is_damaged(line) and _is_json(line[1])}
-        found.tables[table] = kept
-    for number in lines["studies"].keys() - found.tables["studies"].keys():
+    found.damaged = sorted(ascii(name).strip("'") for name in lines["runs"].keys() - sound["runs"].keys())
+    for number in lines["studies"].keys() - sound["studies"].keys():
         found.complaints.append(f"the description of study {number!a} is not what was written")
-    runs = lines["runs"]
-    found.tables["runs"] = {name: line for name, line in runs.items() if _is_sound(line, found.tables)}
-    found.damaged = sorted(ascii(name).strip("'") for name in runs.keys() - found.tables["runs"].keys())
     return found
 
 
@@ -123,22 +121,6 @@ def _readable(reader: Reader, table: str, found: _Found) -> Lines:
         else:
             break
     return lines
-
-
-def _is_sound(line: tuple[Any, ...], tables: dict[str, Lines]) -> bool:
-    _, point, _, outcome, rows, _, _, _, environment, digest = line
-    if form.is_damaged(line) or point not in tables["points"] or environment not in tables["environments"]:
-        return False
-    return digest is not None or (outcome in (OK, FAILED) and _is_json(rows))
-
-
-def _is_json(text: Any) -> bool:
-    """Whether a text is JSON as this package writes it, in ASCII."""
-    try:
-        json.loads(text)
-    except (ValueError, TypeError):
-        return False
-    return isinstance(text, str) and text.isascii()
 
 
 def _rebuild(store: Store, tables: dict[str, Lines]) -> None:

@@ -60,11 +60,11 @@ class Reader:
 
     def outcomes(self) -> dict[str, str]:
         """Outcome by run id, of everything that is stored."""
-        return {line[0]: line[3] for line in self._sound_runs()}
+        return {line[0]: line[3] for line in self._sound("runs")}
 
     def runs(self) -> dict[str, Done]:
         """Every stored run by its id."""
-        return {line[0]: Done(*line[3:6]) for line in self._sound_runs()}
+        return {line[0]: Done(*line[3:6]) for line in self._sound("runs")}
 
     def study(self) -> dict[str, Any]:
         """What was last run into the store: the study's content and what its runner said of the rows."""
@@ -73,15 +73,15 @@ class Reader:
             found = self._connection.execute(newest).fetchone()
         if found is None:
             raise StoreFault(f"{self.path}: holds no study yet")
-        if form.is_damaged(found):
+        if form.is_damaged("studies", found):
             raise self._damaged("the description of its study is not what was written")
-        return self._parsed(found[1], "the description of its study")
+        return json.loads(found[1])
 
     def provenance(self) -> Iterator[dict[str, Any]]:
         """Of each run: point, outcome, wall time, when it finished, and the environment it ran in."""
-        environments = {name: self._parsed(content, "an environment") for name, content in self._environments()}
-        points = {name: self._parsed(content, "a point") for name, content, _ in self._sound("points")}
-        for line in sorted(self._sound_runs(), key=lambda line: (line[7], line[0])):
+        environments = {name: json.loads(content) for name, content, _ in self._sound("environments")}
+        points = {name: json.loads(content) for name, content, _ in self._sound("points")}
+        for line in sorted(self._sound("runs"), key=lambda line: (line[7], line[0])):
             name, point, repeat, outcome, _, error, seconds, finished, where, _ = line
             if point not in points or where not in environments:
                 raise self._damaged(f"run {name} has lost its point or its environment")
@@ -101,14 +101,11 @@ class Reader:
             return [str(fault)]
         return [] if found == ["ok"] else found
 
-    def _sound_runs(self) -> Iterator[tuple[Any, ...]]:
-        return self._sound("runs")
-
     def _sound(self, table: str) -> Iterator[tuple[Any, ...]]:
         """The lines of a table; after the last, a fault if any was damaged."""
         damaged = []
         for line in self.lines(table):
-            if form.is_damaged(line):
+            if form.is_damaged(table, line):
                 damaged.append(str(line[0]))
             else:
                 yield line
@@ -116,33 +113,27 @@ class Reader:
             shown = ", ".join(damaged[:_NAMED]) + (", ..." if len(damaged) > _NAMED else "")
             raise self._damaged(f"{len(damaged):,} of its {table} are not what was written ({shown!a})")
 
-    def _environments(self) -> Iterator[tuple[str, str]]:
-        for name, content, _ in self.lines("environments"):
-            if not form.is_environment(name, content):
-                raise self._damaged(f"the environment {name!a} is not what was written")
-            yield name, content
-
-    def _parsed(self, text: str, what: str) -> Any:
-        try:
-            return json.loads(text)
-        except (ValueError, TypeError):
-            raise self._damaged(f"{what} is no JSON") from None
-
     def _damaged(self, what: str) -> DamagedStore:
         return DamagedStore(f"{self.path}: the store is damaged: {what}; {form.remedy(self.path)}")
 
     def _connect(self) -> tuple[sqlite3.Connection, int]:
-        address = f"{self.path.resolve().as_uri()}?mode=ro"
+        file = self.path.resolve()
+        address = f"{file.as_uri()}?mode=ro"
+        try:
+            return self._opened(address)
+        except sqlite3.OperationalError:
+            if file.with_name(file.name + "-wal").exists():
+                raise
+            # No log, nobody writing, and no right to make a log here: the file is all there is.
+            return self._opened(address + "&immutable=1")
+
+    def _opened(self, address: str) -> tuple[sqlite3.Connection, int]:
         connection = form.connected(address, uri=True, seconds=_BUSY_SECONDS)
         try:
             return connection, form.version_of(connection, self.path)
-        except sqlite3.OperationalError:
+        except BaseException:
             connection.close()
-            if self.path.with_name(self.path.name + "-wal").exists():
-                raise
-            # No log, nobody writing, and no right to make a log here: the file is all there is.
-            connection = form.connected(address + "&immutable=1", uri=True, seconds=_BUSY_SECONDS)
-            return connection, form.version_of(connection, self.path)
+            raise
 
 
 class Store(Reader):

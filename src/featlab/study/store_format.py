@@ -10,6 +10,7 @@ which everything written from then on has a digest:
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ from typing import Any
 import featlab
 from featlab.study.canonical import canonical_text, digest
 from featlab.study.faults import DamagedStore, NewerStore, StoreFault
-from featlab.study.records import FAILED, Record
+from featlab.study.records import FAILED, OK, Record
 
 # Raised when the tables change. A store of a higher number was made by a newer featlab.
 SCHEMA = 2
@@ -89,20 +90,35 @@ def with_digest(*columns: Any) -> tuple[Any, ...]:
     return (*columns, digest(canonical_text(columns)))
 
 
-def is_damaged(line: Sequence[Any]) -> bool:
-    """Whether a line of a table is not what was written; a line without a digest cannot tell."""
+def is_damaged(table: str, line: Sequence[Any]) -> bool:
+    """Whether a line of a table is not what was written; of one without a digest, whether it cannot be read."""
     *columns, expected = line
     if expected is None:
-        return False
+        return not _is_readable(table, columns)
     try:
         return digest(canonical_text(columns)) != expected
     except (TypeError, ValueError):  # bytes, or no finite number, where a text or a number was written
         return True
 
 
-def is_environment(name: Any, content: Any) -> bool:
-    """Whether an environment is what was written: its id is its digest."""
-    return isinstance(content, str) and content.isascii() and digest(content) == name
+def _is_readable(table: str, columns: Sequence[Any]) -> bool:
+    if table == "environments":
+        name, content = columns
+        return _is_json(content) and digest(content) == name
+    if table == "runs":
+        return columns[3] in (OK, FAILED) and _is_json(columns[4])
+    return _is_json(columns[1])
+
+
+def _is_json(text: Any) -> bool:
+    """Whether a text is JSON as this package writes it, in ASCII."""
+    if not isinstance(text, str) or not text.isascii():
+        return False
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 def lines_of(records: Sequence[Record]) -> dict[str, Iterable[tuple[Any, ...]]]:
