@@ -83,7 +83,6 @@ ONE = "(SELECT id FROM runs WHERE outcome = 'ok' LIMIT 1)"
         "seconds = seconds * 2",
         "seconds = 9e999",
         "finished = 0",
-        "rows = CAST(x'5b80ff5d' AS TEXT)",
         "rows = x'5b5d'",
         "environment = 'e'",
         "digest = 'd'",
@@ -107,6 +106,16 @@ def test_every_column_of_a_run_is_in_its_digest(assignment: str, path: Path) -> 
     assert run(STUDY, run_point, path).complete
     assert open_study(path).identical(expected)
     assert check(path).good
+
+
+def test_texts_that_are_none(path: Path) -> None:
+    run(STUDY, run_point, path)
+    change(path, f"UPDATE runs SET rows = CAST(x'5b80ff5d' AS TEXT) WHERE id = {ONE}")
+    for use in (open_study, provenance, lambda path: run(STUDY, run_point, path)):
+        with pytest.raises(DamagedStore, match=r"it holds a text that is no UTF-8; .*check .* --repair"):
+            use(path)
+    assert len(check(path, repair=True).damaged) == 1
+    assert run(STUDY, run_point, path).complete
 
 
 def test_points_environments_and_descriptions_are_checked_too(path: Path) -> None:

@@ -91,6 +91,7 @@ def _opened(store: str | Path, wait: bool) -> Store:
 
 
 def _examined(reader: Reader) -> _Found:
+    reader.read_anything()
     found = _Found(complaints=reader.complaints())
     lines = {table: _readable(reader, table, found) for table in form.COLUMNS}
     sound = found.tables

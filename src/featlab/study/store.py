@@ -93,6 +93,10 @@ class Reader:
         with told_clearly(self.path):
             yield from self._connection.execute(f"{form.select(table, self.version)} {order}")
 
+    def read_anything(self) -> None:
+        """From now on, also texts that are no UTF-8 any more."""
+        self._connection.text_factory = form.text_of
+
     def complaints(self) -> list[str]:
         """What SQLite finds wrong with the structure of the file; empty, nothing."""
         try:
@@ -128,7 +132,7 @@ class Reader:
             return self._opened(address + "&immutable=1")
 
     def _opened(self, address: str) -> tuple[sqlite3.Connection, int]:
-        connection = form.connected(address, uri=True, seconds=_BUSY_SECONDS)
+        connection = sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS)
         try:
             return connection, form.version_of(connection, self.path)
         except BaseException:
@@ -253,7 +257,7 @@ class Store(Reader):
             self._connection.executemany(form.PUT[table], lines)
 
     def _connect(self) -> tuple[sqlite3.Connection, int]:
-        connection = form.connected(self.path.resolve(), seconds=_BUSY_SECONDS)
+        connection = sqlite3.connect(self.path.resolve(), timeout=_BUSY_SECONDS)
         try:
             return connection, self._prepared(connection)
         except BaseException:

@@ -68,14 +68,8 @@ PUT = {
 }
 
 
-def connected(address: str | Path, *, seconds: float, uri: bool = False) -> sqlite3.Connection:
-    """A connection that also reads texts which are no UTF-8 any more, so that their digest can tell."""
-    connection = sqlite3.connect(address, uri=uri, timeout=seconds)
-    connection.text_factory = _text
-    return connection
-
-
-def _text(raw: bytes) -> str:
+def text_of(raw: bytes) -> str:
+    """A text from a store that may be no UTF-8 any more: its digest will tell."""
     return raw.decode("utf-8", "surrogateescape")
 
 
@@ -87,18 +81,18 @@ def select(table: str, version: int) -> str:
 
 def with_digest(*columns: Any) -> tuple[Any, ...]:
     """The columns of a line of a table, and their digest."""
-    return (*columns, digest(canonical_text(columns)))
+    return (*columns, _digest(columns))
 
 
 def is_damaged(table: str, line: Sequence[Any]) -> bool:
     """Whether a line of a table is not what was written; of one without a digest, whether it cannot be read."""
-    *columns, expected = line
-    if expected is None:
-        return not _is_readable(table, columns)
-    try:
-        return digest(canonical_text(columns)) != expected
-    except (TypeError, ValueError):  # bytes, or no finite number, where a text or a number was written
-        return True
+    columns, expected = tuple(line[:-1]), line[-1]
+    return not _is_readable(table, columns) if expected is None else _digest(columns) != expected
+
+
+def _digest(columns: tuple[Any, ...]) -> str:
+    """Of Python's spelling in ASCII: it tells types apart, exists for whatever a damaged file holds, and is quick."""
+    return digest(ascii(columns))
 
 
 def _is_readable(table: str, columns: Sequence[Any]) -> bool:
@@ -172,13 +166,18 @@ def told_clearly(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as fault:
-        kind = DamagedStore if _code(fault) in _DAMAGE else StoreFault
+        kind = DamagedStore if _code(fault) in _DAMAGE or _is_undecodable(fault) else StoreFault
         raise kind(f"{path}: {_words(fault, path)}") from fault
 
 
 def remedy(path: Path) -> str:
     """What to do about a damaged store."""
     return f"`featlab study check {path} --repair` keeps what is sound, and what is not is pending again"
+
+
+def _is_undecodable(fault: sqlite3.DatabaseError) -> bool:
+    """Python's own complaint about a text, which has no code of SQLite's."""
+    return not hasattr(fault, "sqlite_errorcode") and "decode" in str(fault)
 
 
 def _code(fault: sqlite3.DatabaseError) -> int:
@@ -195,6 +194,8 @@ def _words(fault: sqlite3.DatabaseError, path: Path) -> str:
         return "cannot be opened; is there such a directory, and may you write there?"
     if code == sqlite3.SQLITE_NOTADB:
         return "is no featlab study store"
+    if _is_undecodable(fault):
+        return f"the store is damaged: it holds a text that is no UTF-8; {remedy(path)}"
     if code in _DAMAGE:
         return f"the file is damaged ({fault}); {remedy(path)}"
     return f"SQLite says: {fault}"
