@@ -144,9 +144,3 @@ def test_an_index_with_a_name_of_the_study(path: Path) -> None:
 def test_parameters_cannot_have_the_names_of_results(name: str) -> None:
     with pytest.raises(InvalidStudy, match="choose another name"):
         Study(axes={name: [1, 2]})
-
-
-@pytest.mark.parametrize("key", [-1, 2**64, 1.0, True])
-def test_keys_have_64_bits(key: Any, tmp_path: Path) -> None:
-    with pytest.raises(InvalidStudy, match=r"key: got .*, expected a whole number from 0 to 2\^64 - 1"):
-        Study(key=key)

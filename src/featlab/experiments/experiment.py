@@ -28,7 +28,7 @@ _KEYS_BELOW = 2**64
 
 def _check_key(name: str, value: object) -> None:
     """A whole number of 64 bits, or a key of JAX's. Without the bounds 2^64 would silently be 0, and -1 be 2^64 - 1."""
-    whole = isinstance(value, Integral) and not isinstance(value, bool) and 0 <= value < _KEYS_BELOW
+    whole = isinstance(value, Integral) and not isinstance(value, bool) and 0 <= int(value) < _KEYS_BELOW
     if not whole and (isinstance(value, Number) or not hasattr(value, "dtype")):
         raise InvalidParameter(name, value, "a whole number from 0 to 2^64 - 1")
 

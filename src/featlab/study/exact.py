@@ -44,5 +44,5 @@ def with_room_for_nan(array: np.ndarray) -> np.ndarray:
 
 def _own_numbers(values: Any) -> np.ndarray:
     own = np.array(values, dtype=object)
-    own[np.equal(own, None)] = np.nan
+    own[np.frompyfunc(lambda value: value is None, 1, 1)(own).astype(bool)] = np.nan
     return own
