@@ -311,6 +311,23 @@ def test_a_torn_line_is_skipped(tmp_path: Path) -> None:
     assert [line.record for line in read_shards(tmp_path)] == [*wanted, None]
 
 
+def test_a_damaged_line_is_skipped(tmp_path: Path) -> None:
+    """Whichever bit of it is flipped."""
+    (record,) = records(1)
+    line = record.to_line().encode()
+    for at in range(0, len(line) - 1, 5):
+        damaged = bytearray(line)
+        damaged[at] ^= 1 << at % 7
+        (tmp_path / "0001.jsonl").write_bytes(damaged + line)
+        found = [line.record for line in read_shards(tmp_path) if line.record is not None]
+        assert all(one == record for one in found), damaged[at:]
+        assert found
+    old = json.loads(line)
+    del old["digest"]
+    (tmp_path / "0001.jsonl").write_text(json.dumps(old) + "\n")
+    assert [line.record for line in read_shards(tmp_path)] == [record]
+
+
 def test_shards_of_two_processes_never_share_a_file(tmp_path: Path) -> None:
     one, other = new_shard(tmp_path, "0001-000000"), new_shard(tmp_path, "0001-000000")
     assert one.path != other.path

@@ -3,8 +3,8 @@
 `submit` writes the runs of every task into files, submits the array and returns. Nothing needs to stay alive. `collect`
 merges the shards into the store, as often as one likes; `submit` again submits only what is missing by then.
 
-A shard holds one record a line, appended whole and brought to the disk. A killed task can leave a torn last line. It is
-skipped when the shards are read, and its run counts as not done.
+A shard holds one record a line with its digest, appended whole and brought to the disk. A killed task can leave a torn
+last line. It is skipped when the shards are read, as is a damaged one, and its run counts as not done.
 
     sweep.sqlite                     the store
     sweep.cluster/0001/              a submission: submission.json, array.sh, tasks/17.json, logs/
