@@ -81,8 +81,9 @@ class Reader:
         """Of each run: point, outcome, wall time, when it finished, and the environment it ran in."""
         environments = {name: json.loads(content) for name, content, _ in self._sound("environments")}
         points = {name: json.loads(content) for name, content, _ in self._sound("points")}
-        for line in sorted(self._sound("runs"), key=lambda line: (line[7], line[0])):
-            name, point, repeat, outcome, _, error, seconds, finished, where, _ = line
+        without_rows = ((*line[:4], *line[5:9]) for line in self._sound("runs"))
+        for line in sorted(without_rows, key=lambda line: (line[6], line[0])):
+            name, point, repeat, outcome, error, seconds, finished, where = line
             if point not in points or where not in environments:
                 raise self._damaged(f"run {name} has lost its point or its environment")
             told = {"repeat": repeat, "outcome": outcome, "error": error, "seconds": seconds, "finished": finished}
