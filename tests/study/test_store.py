@@ -294,6 +294,18 @@ def test_a_store_on_a_network_file_system_works(path: Path, monkeypatch: pytest.
         assert len(store.runs()) == 2
 
 
+def test_a_snapshot_is_of_one_moment(path: Path) -> None:
+    """Otherwise a run could be read whose point was written after the points were."""
+    run(Study(axes={"x": [1, 2]}), run_point, path)
+    with Reader(path) as reader:
+        with reader.snapshot():
+            assert len(reader.outcomes()) == 2
+            run(Study(axes={"x": range(5)}), run_point, path, fresh=True)
+            assert len(list(reader.provenance())) == 2
+            assert reader.study()["study"]["axes"] == {"x": [1, 2]}
+        assert len(list(reader.provenance())) == 5
+
+
 def test_a_torn_line_is_skipped(tmp_path: Path) -> None:
     wanted = records(3)
     shard = new_shard(tmp_path, "0001-000000")

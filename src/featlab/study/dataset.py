@@ -43,7 +43,7 @@ def open(path: str | Path, *, store: str | Path | None = None) -> xr.Dataset:
 
 def provenance(path: str | Path, *, store: str | Path | None = None) -> list[dict[str, Any]]:
     """Of every run in the store: point, outcome, error, wall time, when, versions, platform, device, git state."""
-    with Reader(places(path, store)[0]) as reader:
+    with Reader(places(path, store)[0]) as reader, reader.snapshot():
         return list(reader.provenance())
 
 
@@ -60,7 +60,7 @@ class Opened:
 def load(path: str | Path, store: str | Path | None = None) -> Opened:
     """Read a store, and find the runs of its study (or of the study file) in it."""
     place, study = places(path, store)
-    with Reader(place) as reader:
+    with Reader(place) as reader, reader.snapshot():
         about, done = reader.study(), reader.runs()
     study = study or Study(**about["study"])
     runner, points, results = about["runner"], list(study.points()), []

@@ -68,7 +68,7 @@ def check(store: str | Path, *, repair: bool = False, wait: bool = False) -> Hea
         wait: with `repair`, if another process is writing to the store, wait for it instead of refusing.
     """
     if not repair:
-        with Reader(store) as reader:
+        with Reader(store) as reader, reader.snapshot():
             return _examined(reader).health()
     with _opened(store, wait) as results:
         found = _examined(results)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
@@ -57,6 +58,16 @@ class Reader:
     def close(self) -> None:
         """Let go of the file."""
         self._connection.close()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """All that is read within is of one moment, whatever others write meanwhile."""
+        with told_clearly(self.path):
+            self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._connection.rollback()
 
     def outcomes(self) -> dict[str, str]:
         """Outcome by run id, of everything that is stored."""
