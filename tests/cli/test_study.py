@@ -161,6 +161,7 @@ def test_engines(file: Path, tmp_path: Path) -> None:
             "unknown parameter 'scael' of tests.study.tiny:STRICT; did you mean 'scale'?",
         ),
         (STUDY + "slep = [1]\n", "unknown axis 'slep' of tests.study.tiny:STRICT; did you mean 'sleep'?"),
+        ("key = 18446744073709551616" + STUDY, "key: got 18446744073709551616, expected a whole number from 0 to"),
         (STUDY.replace("[1, 2, 3]", "[]"), "axis 'x' is empty"),
         (STUDY.replace("[1, 2, 3]", "[1, 2, 1]"), "x = 1 is given twice"),
         (STUDY.replace("tests.study.tiny:STRICT", "simulat"), "kind: got 'simulat', .*; did you mean 'simulate'?"),

@@ -7,7 +7,7 @@ from featlab.exhibits.cluster import submit_exhibit
 from featlab.exhibits.running import RunsFailed, places
 from featlab.runners import find_runner
 from featlab.study.slurm import work
-from featlab.study.store import cluster_directory
+from featlab.study.store_file import cluster_directory
 from tests.exhibits.toy import exhibit
 
 

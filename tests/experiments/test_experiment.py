@@ -54,6 +54,10 @@ def test_nothing_is_said_beside_it() -> None:
         ({"seeds": 0}, "seeds"),
         ({"seeds": [-1]}, "seeds"),
         ({"times": [-1]}, "times"),
+        ({"key": 2**64}, r"key: got 18446744073709551616, expected a whole number from 0 to 2\^64 - 1"),
+        ({"key": -1}, "key: got -1"),
+        ({"key": 1.5}, "key: got 1.5"),
+        ({"key": True}, "key: got True"),
         ({"student": featlab.ThreeLayer()}, "a TwoLayer, which is what OnlineSgd trains"),
     ],
 )

@@ -60,6 +60,7 @@ def test_formulas_may_stand_on_each_other_in_any_order() -> None:
         ({"repeats": 0}, "repeats: got 0"),
         ({"repeats": True}, "repeats: got True"),
         ({"key": -1}, "key: got -1"),
+        ({"key": 2**64}, r"key: got 18446744073709551616, expected a whole number from 0 to 2\^64 - 1"),
         ({"key": 1.5}, "key: got 1.5"),
         ({"observe": "risk"}, "observe: got 'risk', expected a list"),
         ({"axes": {"alpha": [1]}, "derived": {"n": "alhpa*2"}}, "unknown name 'alhpa' .*did you mean 'alpha'"),

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -21,7 +24,7 @@ from featlab.study import open as open_study
 from featlab.study.records import from_line
 from featlab.study.runner import Runner
 from featlab.study.slurm import jobs, read_shards, waiting_records, work
-from featlab.study.store import cluster_directory
+from featlab.study.store_file import cluster_directory
 from tests.study.slurm_cluster import slurm, why_not
 from tests.study.test_engines import check_same
 from tests.study.tiny import STRICT
@@ -112,6 +115,20 @@ def test_an_array_is_cancelled_and_submitted_again(environment: dict[str, str], 
     check_same(tmp_path / "sweep.sqlite", open_study(tmp_path / "plain.sqlite"))
 
 
+def test_a_path_with_spaces_and_newlines(environment: dict[str, str], tmp_path: Path) -> None:
+    """A real sbatch takes it, and each task writes the log it was told to."""
+    place = {"environment": environment, "directory": tmp_path / "my 100% own\nsweeps"}
+    place["directory"].mkdir()
+    small = STUDY.replace("sleep = 0.12", "sleep = 0").replace("repeats = 2", "repeats = 1")
+    (place["directory"] / "sweep.toml").write_text(small, encoding="utf-8")
+    sent = featlab("submit", "sweep.toml", "--array", "2", "--", "--time=5", **place)
+    assert sent.returncode == 0, sent.stderr
+    wait_for(lambda found: found["done"] == RUNS // 2 and not found["jobs"], **place)
+    assert featlab("collect", "sweep.toml", **place).returncode == 0
+    logs = [path.name for path in (place["directory"] / "sweep.cluster" / "0001" / "logs").iterdir()]
+    assert sorted(logs) == ["0.out", "1.out"]
+
+
 def test_what_sbatch_refuses_is_said_and_leaves_nothing(environment: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "sweep.toml").write_text(STUDY, encoding="utf-8")
     place = {"environment": environment, "directory": tmp_path}
@@ -161,7 +178,8 @@ def test_tasks_share_out_the_runs(tmp_path: Path, pretended: list[list[str]]) ->
     store = tmp_path / "sweep.sqlite"
     sent = handed_over(store, options=["--mem=1G"])
     assert (sent.job, sent.tasks, sent.runs) == ("17", 2, 5)
-    assert pretended[-1] == ["sbatch", "--parsable", "--mem=1G", str(sent.directory / "array.sh")]
+    own = ["--job-name=sweep", f"--output={sent.directory}/logs/%a.out"]
+    assert pretended[-1] == ["sbatch", "--parsable", *own, "--mem=1G", str(sent.directory / "array.sh")]
     assert "#SBATCH --array=0-1\n" in (sent.directory / "array.sh").read_text()
     assert work(sent.directory, 0, find_runner) == 2
     assert len(waiting_records(store)) == 2
@@ -177,6 +195,33 @@ def test_tasks_share_out_the_runs(tmp_path: Path, pretended: list[list[str]]) ->
     assert [command for command, *_ in pretended if command == "squeue"] != []
     run(SMALL, STRICT, tmp_path / "plain.sqlite")
     check_same(store, open_study(tmp_path / "plain.sqlite"))
+
+
+@pytest.mark.parametrize("name", ["a sweep", "two\nlines", 'it\'s $HOME `x` "y";', "100%a", "#SBATCH --mem=1"])
+def test_paths_that_a_shell_would_take_apart(name: str, tmp_path: Path, pretended: list[list[str]]) -> None:
+    """The script, run by a shell, asks for the work of its own directory; sbatch is told where the logs go."""
+    (tmp_path / name).mkdir()
+    sent = handed_over(tmp_path / name / f"{name}.sqlite")
+    script = (sent.directory / "array.sh").read_text(encoding="utf-8")
+    assert [line for line in script.splitlines() if line.startswith("#SBATCH")] == ["#SBATCH --array=0-1"]
+    stand_in = tmp_path / "python"
+    stand_in.write_text("#!/bin/sh\nprintf '%s\\0' \"$@\"\n")
+    stand_in.chmod(0o755)
+    asked = script.replace(shlex.quote(sys.executable), shlex.quote(str(stand_in)))
+    environment = {**os.environ, "SLURM_ARRAY_TASK_ID": "1"}
+    done = subprocess.run(["sh", "-c", asked], env=environment, capture_output=True, text=True, check=True)
+    expected = ["-m", "featlab", "study", "work", str(sent.directory), "--task", "1"]
+    assert done.stdout.split("\0")[:-1] == expected
+    label, output = pretended[-1][2:4]
+    assert re.fullmatch(r"--job-name=[\w.-]+", label)
+    assert output.replace("%%", "%") == f"--output={sent.directory}/logs/%a.out"
+
+
+def test_a_path_that_slurm_would_misread_is_refused(tmp_path: Path, pretended: list[list[str]]) -> None:
+    (tmp_path / "a\\b").mkdir()
+    with pytest.raises(EngineFault, match="Slurm cannot name logs below a directory with a backslash in its name"):
+        handed_over(tmp_path / "a\\b" / "sweep.sqlite")
+    assert not list((tmp_path / "a\\b").glob("sweep.cluster"))
 
 
 def test_a_requeued_task_goes_on_where_it_was(tmp_path: Path, pretended: list[list[str]]) -> None:

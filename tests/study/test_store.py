@@ -20,7 +20,9 @@ from featlab.study.identity import runs_of
 from featlab.study.records import Record, environment, perform
 from featlab.study.runner import as_runner
 from featlab.study.slurm import Shard, new_shard, read_shards
-from featlab.study.store import SCHEMA, Reader, Store, file_system, journal_mode
+from featlab.study.store import Reader, Store
+from featlab.study.store_file import file_system, journal_mode
+from featlab.study.store_format import SCHEMA
 from tests.study.tiny import failing, run_point
 
 ROOT = Path(__file__).parents[2]
@@ -177,7 +179,7 @@ def test_a_store_of_a_newer_version_is_left_alone(path: Path) -> None:
     connection.close()
     before = path.read_bytes()
     for use in (Store, Reader):
-        with pytest.raises(NewerStore, match=r"newer version of featlab \(99.0, store format 2; this one knows 1\)"):
+        with pytest.raises(NewerStore, match=r"newer version of featlab \(99.0, store format 3; this one knows 2\)"):
             use(path)
     assert path.read_bytes() == before
 
@@ -285,11 +287,23 @@ def test_network_file_systems_get_no_write_ahead_log(tmp_path: Path) -> None:
 
 
 def test_a_store_on_a_network_file_system_works(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("featlab.study.store.file_system", lambda path: "nfs4")
+    monkeypatch.setattr("featlab.study.store_file.file_system", lambda path: "nfs4")
     run(Study(axes={"x": [1, 2]}), run_point, path)
     with Store(path) as store:
         assert store._connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
         assert len(store.runs()) == 2
+
+
+def test_a_snapshot_is_of_one_moment(path: Path) -> None:
+    """Otherwise a run could be read whose point was written after the points were."""
+    run(Study(axes={"x": [1, 2]}), run_point, path)
+    with Reader(path) as reader:
+        with reader.snapshot():
+            assert len(reader.outcomes()) == 2
+            run(Study(axes={"x": range(5)}), run_point, path, fresh=True)
+            assert len(list(reader.provenance())) == 2
+            assert reader.study()["study"]["axes"] == {"x": [1, 2]}
+        assert len(list(reader.provenance())) == 5
 
 
 def test_a_torn_line_is_skipped(tmp_path: Path) -> None:
@@ -307,6 +321,23 @@ def test_a_torn_line_is_skipped(tmp_path: Path) -> None:
         assert len(lines) == (2 if cut == last else 3)
     shard.path.write_bytes(whole + b"\0" * 100)
     assert [line.record for line in read_shards(tmp_path)] == [*wanted, None]
+
+
+def test_a_damaged_line_is_skipped(tmp_path: Path) -> None:
+    """Whichever bit of it is flipped."""
+    (record,) = records(1)
+    line = record.to_line().encode()
+    for at in range(0, len(line) - 1, 5):
+        damaged = bytearray(line)
+        damaged[at] ^= 1 << at % 7
+        (tmp_path / "0001.jsonl").write_bytes(damaged + line)
+        found = [line.record for line in read_shards(tmp_path) if line.record is not None]
+        assert all(one == record for one in found), damaged[at:]
+        assert found
+    old = json.loads(line)
+    del old["digest"]
+    (tmp_path / "0001.jsonl").write_text(json.dumps(old) + "\n")
+    assert [line.record for line in read_shards(tmp_path)] == [record]
 
 
 def test_shards_of_two_processes_never_share_a_file(tmp_path: Path) -> None:

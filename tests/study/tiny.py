@@ -46,6 +46,16 @@ def failing(point: Point, key: int) -> Rows:
     return run_point(point, key)
 
 
+def vanishing(point: Point, key: int) -> Rows:
+    """As `run_point`, but x = 3 deletes a file, or puts another one in its place."""
+    if point["x"] == 3:
+        Path(point["file"]).unlink()
+        if point["replace"]:
+            Path(point["file"]).touch()
+    time.sleep(0.06)  # longer than the store waits before it writes
+    return run_point(point, key)
+
+
 def compiling(point: Point, key: int) -> Rows:
     """As `run_point`, after "compiling" its shape once in each process, which is noted."""
     if point["shape"] not in _compiled:

@@ -1,4 +1,4 @@
-"""`featlab study ...`: plan, run, status, submit, collect, export.
+"""`featlab study ...`: plan, run, status, submit, collect, export, check.
 
 Exit codes: 0, all is done; 1, some points failed; 2, misuse; 3, points are missing; 4, the store or the engine is in
 trouble; 130, interrupted.
@@ -13,10 +13,18 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from featlab.cli.errors import INTERRUPTED, exit_cleanly, fail, leave
+from featlab.cli.errors import INTERRUPTED, MISSING, TROUBLE, exit_cleanly, fail, leave
 from featlab.cli.showing import examples
 from featlab.cli.study_running import AsJson, Retry, Scheduler, Wait, Workers, chosen_engine, progress_bar
-from featlab.cli.study_text import errors_text, plan_record, plan_text, progress_record, progress_text
+from featlab.cli.study_text import (
+    errors_text,
+    health_record,
+    health_text,
+    plan_record,
+    plan_text,
+    progress_record,
+    progress_text,
+)
 
 if TYPE_CHECKING:
     from featlab.study.description import Study
@@ -79,14 +87,16 @@ def run(
 
     on, opened = chosen_engine(engine, workers, scheduler), _opened(file, store)
     if fresh:
-        _start_over(*opened, wait=wait, quiet=quiet)
+        _refuse_if_queued(opened[-1])
     with progress_bar(sys.stderr.isatty() and not quiet and not as_json) as bar:
         try:
             progress = fill(
                 *opened,
                 engine=on,
+                fresh=fresh,
                 retry_failed=retry_failed,
                 wait=wait,
+                on_set_aside=None if quiet else _tell_aside,
                 on_start=bar.start,
                 on_acknowledged=bar.advance,
             )
@@ -195,6 +205,26 @@ def export(
     typer.echo(f"Written to {write(file, destination, store=store)}", err=True)
 
 
+@study_app.command()
+@exit_cleanly
+def check(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The study file (TOML), or the store itself.")],
+    store: _StoreOption = None,
+    repair: Annotated[bool, typer.Option("--repair", help="Keep what is sound; the rest is pending again.")] = False,
+    wait: Wait = False,
+    as_json: AsJson = False,
+) -> None:
+    """Read all that is stored and tell whether it is what was written: each run has a digest."""
+    from featlab.study.dataset import places
+    from featlab.study.health import check as examine
+
+    place = places(file, store)[0]
+    found = examine(place, repair=repair, wait=wait)
+    typer.echo(json.dumps(health_record(found, place)) if as_json else health_text(found, file))
+    if not found.good:
+        raise typer.Exit(MISSING if repair else TROUBLE)
+
+
 def _opened(file: Path, store: Path | None) -> tuple[Study, Runner, Path]:
     """The study, what runs it, and where its results are."""
     from featlab.runners import find_runner
@@ -213,18 +243,16 @@ def _progress(study: Study, runner: Runner, store: Path) -> Progress:
     return progress_of(runs_of(study, runner), stored_outcomes(store))
 
 
-def _start_over(study: Study, runner: Runner, store: Path, *, wait: bool, quiet: bool) -> None:
-    """Set the old results aside, once it is sure that the study can be run."""
-    from featlab.study.drive import set_aside
-    from featlab.study.identity import runs_of
+def _refuse_if_queued(store: Path) -> None:
+    """Tasks in the queue would go on writing what is to be set aside."""
     from featlab.study.slurm import jobs
 
     for job in jobs(store):
         fail(f"--fresh: job {job} of this study is in Slurm's queue; `scancel {job}` first")
-    runs_of(study, runner)
-    aside = set_aside(store, wait=wait)
-    if aside is not None and not quiet:
-        typer.echo(f"The old results are in {aside}", err=True)
+
+
+def _tell_aside(aside: Path) -> None:
+    typer.echo(f"The old results are in {aside}", err=True)
 
 
 def _interrupted(study: Study, runner: Runner, store: Path) -> NoReturn:

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 from featlab.study.canonical import words as point_text
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from featlab.study.drive import Progress
     from featlab.study.estimate import Plan
+    from featlab.study.health import Health
 
 _UNITS = ((86400, "days"), (3600, "hours"), (60, "minutes"), (1, "seconds"))
 
@@ -57,6 +60,24 @@ def progress_text(progress: Progress) -> str:
 def progress_record(progress: Progress) -> dict[str, Any]:
     """The same as data."""
     return {**asdict(progress), "missing": progress.missing, "complete": progress.complete}
+
+
+def health_text(health: Health, file: Path) -> str:
+    """What was found in a store, and what to do about it."""
+    unchecked = f", {health.unchecked:,} unchecked (stored by an earlier version)" if health.unchecked else ""
+    lines = [f"{health.sound:,} runs are what was written{unchecked}, {len(health.damaged):,} damaged"]
+    lines += [f"run {name}" for name in health.damaged] + list(health.complaints)
+    if health.aside is not None:
+        lines.append(f"Repaired: `featlab study run` makes what is pending again. As it was: {health.aside}")
+    elif not health.good:
+        lines.append(f"`featlab study check {file} --repair` keeps what is sound, and what is not is pending again")
+    return "\n".join(lines)
+
+
+def health_record(health: Health, store: Path) -> dict[str, Any]:
+    """The same as data."""
+    aside = None if health.aside is None else str(health.aside)
+    return {**asdict(health), "aside": aside, "good": health.good, "store": str(store)}
 
 
 def errors_text(history: list[dict[str, Any]]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import signature
+from numbers import Integral, Number
 from typing import TYPE_CHECKING, Any
 
 from featlab.errors import InvalidParameter
@@ -22,10 +23,20 @@ if TYPE_CHECKING:
 DESIGNS = ("auto", "virtual", "dense", "streamed", "dice")
 PRECISIONS = ("float32", "float64")
 _MOST_SEEDS = 2**32
-# Checked where they are used: times by the learner's clock, seeds by `of`, a key by its type, names by the learner.
+_KEYS_BELOW = 2**64
+
+
+def _check_key(name: str, value: object) -> None:
+    """A whole number of 64 bits, or a key of JAX's. Without the bounds 2^64 would silently be 0, and -1 be 2^64 - 1."""
+    whole = isinstance(value, Integral) and not isinstance(value, bool) and 0 <= int(value) < _KEYS_BELOW
+    if not whole and (isinstance(value, Number) or not hasattr(value, "dtype")):
+        raise InvalidParameter(name, value, "a whole number from 0 to 2^64 - 1")
+
+
+# Checked where they are used: times by the learner's clock, seeds by `of`, names by the learner.
 _TIMES = Kind(lambda name, value: None, read_numbers, "T,..")
 _SEEDS = Kind(lambda name, value: None, read_whole, "N")
-_KEY = Kind(lambda name, value: None, read_whole, "K")
+_KEY = Kind(_check_key, read_whole, "K")
 _NAMES = Kind(lambda name, value: None, lambda name, text: tuple(text.split(",")), "NAME,..")
 
 
@@ -46,7 +57,7 @@ class Experiment(Description):
             learner's own choice.
         student: what is trained, of the kind that the learner trains; None, the default of that kind.
         seeds: how many runs, or their numbers; the result for a seed does not depend on the others.
-        key: the root of all randomness.
+        key: the root of all randomness, from 0 to 2^64 - 1.
         design: how the data exist: "auto", "virtual", "dense", "streamed" or "dice". All are exact.
         observe: what to measure, names of `featlab.results.QUANTITIES`; None, the usual ones of the learner.
         dtype: "float32" or "float64".

@@ -8,11 +8,14 @@ from .engines.executor import FromExecutor as FromExecutor
 from .engines.pool import Pool as Pool
 from .engines.protocol import InProcess as InProcess
 from .estimate import plan as plan
+from .faults import DamagedStore as DamagedStore
 from .faults import EngineFault as EngineFault
 from .faults import InvalidStudy as InvalidStudy
 from .faults import NewerStore as NewerStore
 from .faults import StoreFault as StoreFault
 from .faults import StudyInUse as StudyInUse
+from .health import Health as Health
+from .health import check as check
 from .runner import Runner as Runner
 from .slurm import collect as collect
 from .slurm import submit as submit

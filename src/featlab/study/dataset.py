@@ -2,14 +2,15 @@
 
 Dimensions: the axes of the study in their order, `repeat` if there are several, the index of the rows, and the axes of
 values that are lists. A measured value with the name of a swept parameter is called `measured_<name>`. Where a run is
-missing or failed, numbers are NaN; `run_outcome` says which ("ok", "failed", "missing").
+missing or failed, numbers are NaN; `run_outcome` says which ("ok", "failed", "missing"). No number is changed on the
+way: whole numbers that no float holds stay whole (see `exact`).
 """
 
 from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import prod
@@ -21,6 +22,7 @@ import xarray as xr
 
 from featlab.study.canonical import canonical_text
 from featlab.study.description import Point, Study, read_study
+from featlab.study.exact import float_array, number_array, with_room_for_nan
 from featlab.study.faults import InvalidStudy
 from featlab.study.identity import point_id_of, run_id
 from featlab.study.records import OK
@@ -41,7 +43,7 @@ def open(path: str | Path, *, store: str | Path | None = None) -> xr.Dataset:
 
 def provenance(path: str | Path, *, store: str | Path | None = None) -> list[dict[str, Any]]:
     """Of every run in the store: point, outcome, error, wall time, when, versions, platform, device, git state."""
-    with Reader(_places(path, store)[0]) as reader:
+    with Reader(places(path, store)[0]) as reader, reader.snapshot():
         return list(reader.provenance())
 
 
@@ -57,8 +59,8 @@ class Opened:
 
 def load(path: str | Path, store: str | Path | None = None) -> Opened:
     """Read a store, and find the runs of its study (or of the study file) in it."""
-    place, study = _places(path, store)
-    with Reader(place) as reader:
+    place, study = places(path, store)
+    with Reader(place) as reader, reader.snapshot():
         about, done = reader.study(), reader.runs()
     study = study or Study(**about["study"])
     runner, points, results = about["runner"], list(study.points()), []
@@ -83,20 +85,35 @@ def assemble(
         array = _laid_out(rows.positions(index, column.rows), prod(shape), _stacked(name, column.values))
         extra = _extra_axes(name, array.ndim - 1, runner["axes"])
         data[name] = ((*grid, *index, *extra), array.reshape(*shape, *array.shape[1:]))
-    outcomes = np.array([MISSING if done is None else done.outcome for done in results])
-    data["run_outcome"] = (tuple(grid), outcomes.reshape(tuple(grid.values())))
+    outcomes = np.array([MISSING if done is None else done.outcome for done in results]).reshape(tuple(grid.values()))
     attributes = {
         "fixed": canonical_text(study.to_dict()["fixed"]),
         "key": study.key,
         "runner": runner["name"],
         "numerics": runner["numerics"],
     }
-    coordinates = _coordinates(study, points) | {name: (name, np.array(values)) for name, values in index.items()}
+    coordinates = _coordinates(study, points)
     if study.repeats > 1:
         coordinates["repeat"] = ("repeat", np.arange(study.repeats))
-    # A simulation says which ridge it used even where the study sweeps it: the axis keeps the name.
-    named = {f"measured_{name}" if name in coordinates else name: array for name, array in data.items()}
-    return xr.Dataset(named, coordinates, attributes)
+    for name, values in index.items():
+        if name in coordinates:
+            raise InvalidStudy(f"the rows' index {name!r} is also the study's; call one of them something else")
+        coordinates[name] = (name, _values(values))
+    names = measured_names(data, {*coordinates, "run_outcome"})
+    variables = {names[name]: array for name, array in data.items()} | {"run_outcome": (tuple(grid), outcomes)}
+    return xr.Dataset(variables, coordinates, attributes)
+
+
+def measured_names(names: Collection[str], taken: Collection[str]) -> dict[str, str]:
+    """What each measured value is called beside names that are taken: a simulation says which ridge it used even where
+    the study sweeps it, and then it is `measured_ridge`."""
+    found = {}
+    for name in names:
+        free = name
+        while free in taken or (free != name and free in names):
+            free = f"measured_{free}"
+        found[name] = free
+    return found
 
 
 @contextmanager
@@ -111,7 +128,7 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _places(path: str | Path, store: str | Path | None) -> tuple[Path, Study | None]:
+def places(path: str | Path, store: str | Path | None) -> tuple[Path, Study | None]:
     """The store, and the study if a study file was given."""
     if Path(path).suffix != ".toml":
         return Path(path), None
@@ -188,18 +205,18 @@ def _stacked(name: str, values: list[Any]) -> np.ndarray:
     texts = sum(isinstance(value, str) for value in values)
     if texts not in (0, len(values)):
         raise InvalidStudy(f"{name!r} is a text in some rows and a number in others")
-    array = np.array(values)
-    return array if array.dtype.kind in "biufU" else array.astype(np.float64)
+    return np.array(values) if texts else number_array(values)
 
 
 def _padded(name: str, values: list[Any]) -> np.ndarray:
     try:
-        arrays = [np.asarray(value, np.float64) for value in values]
-    except ValueError as fault:
+        arrays = [float_array(value) for value in values]
+    except (TypeError, ValueError) as fault:
         raise InvalidStudy(f"{name!r} holds lists that are no arrays of numbers: {fault}") from None
     if len({array.ndim for array in arrays}) > 1:
         raise InvalidStudy(f"{name!r} has {arrays[0].ndim} axes in some rows and another number in others")
-    full = np.full((len(arrays), *np.max([array.shape for array in arrays], axis=0)), np.nan)
+    kind = np.result_type(*{array.dtype for array in arrays})
+    full = np.full((len(arrays), *np.max([array.shape for array in arrays], axis=0)), np.nan, kind)
     for place, array in enumerate(arrays):
         full[place][tuple(slice(length) for length in array.shape)] = array
     return full
@@ -207,9 +224,9 @@ def _padded(name: str, values: list[Any]) -> np.ndarray:
 
 def _laid_out(positions: np.ndarray, size: int, values: np.ndarray) -> np.ndarray:
     """The values at their positions; what is not there is NaN, or an empty text."""
-    if len(positions) < size and values.dtype.kind in "biu":
-        values = values.astype(np.float64)
-    empty: Any = {"U": "", "f": np.nan}.get(values.dtype.kind, 0)
+    if len(positions) < size:
+        values = with_room_for_nan(values)
+    empty: Any = {"U": "", "f": np.nan, "O": np.nan}.get(values.dtype.kind, 0)
     full = np.full((size, *values.shape[1:]), empty, values.dtype)
     full[positions] = values
     return full
@@ -242,5 +259,7 @@ def _values(values: Iterable[Any]) -> np.ndarray:
     found = list(values)
     for kinds in ((bool,), (int, float), (str,)):
         if all(isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool)) for value in found):
-            return np.array(found)
+            array = number_array(found) if int in kinds else np.array(found)
+            if array.dtype.kind != "O":
+                return array
     return np.array([value if isinstance(value, str) else canonical_text(value) for value in found])

@@ -24,6 +24,8 @@ Point = dict[str, Any]
 _TABLES = ("fixed", "axes", "derived")
 _KEYS = ("kind", "key", "repeats", "observe", *_TABLES)
 _SUFFIX = ".sqlite"
+_KEYS_BELOW = 2**64
+_OWN_NAMES = ("repeat", "run_outcome")
 
 
 @dataclass(frozen=True)
@@ -60,9 +62,10 @@ class Study:
     observe: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
-        for name, value, least in (("repeats", self.repeats, 1), ("key", self.key, 0)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise InvalidStudy(f"{name}: got {value!r}, expected a whole number, at least {least}")
+        if not _is_whole(self.repeats) or self.repeats < 1:
+            raise InvalidStudy(f"repeats: got {self.repeats!r}, expected a whole number, at least 1")
+        if not _is_whole(self.key) or not 0 <= self.key < _KEYS_BELOW:
+            raise InvalidStudy(f"key: got {self.key!r}, expected a whole number from 0 to 2^64 - 1")
         if self.observe is not None and (isinstance(self.observe, str) or not all(map(_is_text, self.observe))):
             raise InvalidStudy(f"observe: got {self.observe!r}, expected a list of names")
         self._check_names()
@@ -142,6 +145,8 @@ class Study:
             for name in names:
                 if not _is_text(name) or not name.isidentifier():
                     raise InvalidStudy(f"{place}: got the name {name!r}, expected letters, digits and underscores")
+                if name in _OWN_NAMES:
+                    raise InvalidStudy(f"{place}: {name!r} is what a study calls its own results; choose another name")
                 if name in seen:
                     where = place if place == seen[name] else f"{seen[name]} and in {place}"
                     raise InvalidStudy(f"{name!r} is given twice, in {where}; keep one of them")
@@ -186,6 +191,10 @@ def _refuse_duplicates(names: tuple[str, ...], values: tuple[tuple[Any, ...], ..
                 f"axis {','.join(names)!r}: {given} is given twice; to run points again, raise `repeats`"
             )
         seen.add(spelled)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _is_text(value: object) -> bool:

@@ -6,16 +6,14 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from time import strftime
 from typing import Any
 
 from featlab.study.description import Study
 from featlab.study.engines.protocol import Engine, InProcess
-from featlab.study.faults import StoreFault
 from featlab.study.identity import Run, by_shape, runs_of
 from featlab.study.records import FAILED, OK, Record
 from featlab.study.runner import Runner, RunPoint, as_runner
-from featlab.study.store import Store, cluster_directory
+from featlab.study.store import Store
 
 Acknowledged = Callable[[list[Record]], None]
 
@@ -48,6 +46,7 @@ def run(
     fresh: bool = False,
     retry_failed: bool = False,
     wait: bool = False,
+    on_set_aside: Callable[[Path], None] | None = None,
     on_start: Callable[[Progress], None] | None = None,
     on_acknowledged: Acknowledged | None = None,
 ) -> Progress:
@@ -58,9 +57,10 @@ def run(
         runner: a `Runner`, or a plain function `run_point(point, key) -> rows`.
         store: the file that keeps the results.
         engine: `InProcess()` unless given; `Pool`, `Dask`, `FromExecutor`.
-        fresh: start over; a store that is there is set aside under another name, not deleted.
+        fresh: start over; what the store holds is copied aside under another name first. Others may be reading it.
         retry_failed: also run again the points that failed.
         wait: if another process is writing to the store, wait for it instead of refusing.
+        on_set_aside: called with the name of that copy; not called where there was nothing to set aside.
         on_start: called once with what is done already.
         on_acknowledged: called with records as soon as they are safe on the disk.
 
@@ -73,10 +73,13 @@ def run(
     """
     runner = as_runner(runner)
     runs = runs_of(study, runner)
-    if fresh:
-        set_aside(Path(store), wait=wait)
     with Store(store, wait=wait) as results:
-        results.adopt(about(study, runner))
+        if fresh:
+            aside = results.start_over(about(study, runner))
+            if aside is not None and on_set_aside is not None:
+                on_set_aside(aside)
+        else:
+            results.adopt(about(study, runner))
         outcomes = results.outcomes()
         missing = missing_runs(runs, outcomes, retry_failed=retry_failed)
         if on_start is not None:
@@ -120,31 +123,6 @@ def progress_of(runs: list[Run], outcomes: dict[str, str]) -> Progress:
     """How many of the runs have which outcome."""
     found = [outcomes.get(run.id) for run in runs]
     return Progress(len(runs), found.count(OK), found.count(FAILED))
-
-
-def set_aside(store: Path, *, wait: bool = False) -> Path | None:
-    """Rename a store, and what a cluster did for it, so that new ones can take their place. None if there is none."""
-    if not store.exists():
-        return None
-    with Store(store, wait=wait):  # nobody else is writing, and its log is folded into the file when it is closed
-        pass
-    aside = _free_name(store)
-    try:
-        store.rename(aside)
-        if cluster_directory(store).exists():
-            cluster_directory(store).rename(cluster_directory(aside))
-    except OSError as fault:
-        raise StoreFault(f"{store}: cannot be set aside as {aside}: {fault.strerror or fault}") from fault
-    return aside
-
-
-def _free_name(store: Path) -> Path:
-    stamp, number = f"{store.stem}.until-{strftime('%Y%m%d-%H%M%S')}", 1
-    name = store.with_name(stamp + store.suffix)
-    while name.exists():
-        number += 1
-        name = store.with_name(f"{stamp}-{number}{store.suffix}")
-    return name
 
 
 def _nobody(records: list[Record]) -> None:

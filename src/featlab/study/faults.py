@@ -20,6 +20,10 @@ class StudyInUse(StoreFault):
     """Another process is writing to the store."""
 
 
+class DamagedStore(StoreFault):
+    """A store that does not hold what was written to it, such as after a fault of the disk."""
+
+
 class NewerStore(StoreFault):
     """A store made by a newer version of featlab."""
 

@@ -16,6 +16,7 @@ from time import perf_counter, time
 from typing import Any
 
 import featlab
+from featlab.study.canonical import digest
 from featlab.study.identity import Run
 from featlab.study.runner import Row, RunPoint
 
@@ -49,13 +50,25 @@ class Record:
     environment: dict[str, Any]
 
     def to_line(self) -> str:
-        """As one line of JSON."""
-        return json.dumps(asdict(self), separators=(",", ":")) + "\n"
+        """As one line of JSON, with its digest."""
+        content = asdict(self)
+        return _json({**content, "digest": digest(_json(content))}) + "\n"
 
 
 def from_line(line: str) -> Record:
-    """The record of a line; ValueError, KeyError or TypeError if it is none."""
-    return Record(**json.loads(line))
+    """The record of a line; ValueError or TypeError if it is none, or not what was written.
+
+    Lines of the first format have no digest: they are taken as they are.
+    """
+    content = json.loads(line)
+    expected = content.pop("digest", None) if isinstance(content, dict) else None
+    if expected is not None and digest(_json(content)) != expected:
+        raise ValueError("the line is not what was written")
+    return Record(**content)
+
+
+def _json(content: dict[str, Any]) -> str:
+    return json.dumps(content, separators=(",", ":"))
 
 
 def perform(run_point: RunPoint, run: Run) -> Record:

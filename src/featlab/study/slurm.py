@@ -3,8 +3,8 @@
 `submit` writes the runs of every task into files, submits the array and returns. Nothing needs to stay alive. `collect`
 merges the shards into the store, as often as one likes; `submit` again submits only what is missing by then.
 
-A shard holds one record a line, appended whole and brought to the disk. A killed task can leave a torn last line. It is
-skipped when the shards are read, and its run counts as not done.
+A shard holds one record a line with its digest, appended whole and brought to the disk. A killed task can leave a torn
+last line. It is skipped when the shards are read, as is a damaged one, and its run counts as not done.
 
     sweep.sqlite                     the store
     sweep.cluster/0001/              a submission: submission.json, array.sh, tasks/17.json, logs/
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -34,13 +35,13 @@ from featlab.study.faults import EngineFault, StoreFault
 from featlab.study.identity import Run, by_shape, runs_of, shares
 from featlab.study.records import OK, Record, from_line, perform
 from featlab.study.runner import Runner
-from featlab.study.store import Store, cluster_directory
+from featlab.study.store import Store
+from featlab.study.store_file import cluster_directory
 
 _SUFFIX = ".jsonl"
+# Paths are quoted for the shell here; what sbatch reads itself is given to it as arguments, which need no quoting.
 _SCRIPT = """#!/bin/sh
-#SBATCH --job-name={name}
 #SBATCH --array=0-{last}
-#SBATCH --output={logs}/%a.out
 exec {python} -m featlab study work {directory} --task "$SLURM_ARRAY_TASK_ID"
 """
 
@@ -98,7 +99,8 @@ def submit(
     tasks = shares([run for group in by_shape(missing, runner) for run in group], array)
     directory = _written(Path(store), runner, origin, tasks)
     try:
-        job = _slurm("sbatch", "--parsable", *options, str(directory / "array.sh")).strip().partition(";")[0]
+        own = _own_options(Path(store), directory)
+        job = _slurm("sbatch", "--parsable", *own, *options, str(directory / "array.sh")).strip().partition(";")[0]
     except EngineFault:
         shutil.rmtree(directory)
         raise
@@ -174,7 +176,8 @@ def _refuse_if_active(store: str | Path) -> None:
 
 def _written(store: Path, runner: Runner, origin: dict[str, str], tasks: Sequence[Sequence[Run]]) -> Path:
     """The files of a new submission."""
-    home = cluster_directory(store).resolve()
+    home = cluster_directory(store)
+    _refuse_backslash(home)
     number = 1 + max((int(path.name) for path in home.glob("[0-9]*")), default=0)
     directory = home / f"{number:04d}"
     try:
@@ -186,9 +189,7 @@ def _written(store: Path, runner: Runner, origin: dict[str, str], tasks: Sequenc
             entries = [asdict(run) for run in runs]
             (directory / "tasks" / f"{task}.json").write_text(json.dumps(entries), encoding="utf-8")
         script = _SCRIPT.format(
-            name=shlex.quote(store.stem),
             last=len(tasks) - 1,
-            logs=directory / "logs",
             python=shlex.quote(sys.executable),
             directory=shlex.quote(str(directory)),
         )
@@ -196,6 +197,18 @@ def _written(store: Path, runner: Runner, origin: dict[str, str], tasks: Sequenc
     except OSError as fault:
         raise StoreFault(f"{directory}: cannot be written: {fault.strerror or fault}") from fault
     return directory
+
+
+def _own_options(store: Path, directory: Path) -> list[str]:
+    """The name of the job and where the tasks' logs go; in the latter Slurm replaces what follows a percent sign."""
+    label = re.sub(r"[^\w.-]", "_", store.stem)
+    return [f"--job-name={label}", f"--output={str(directory / 'logs').replace('%', '%%')}/%a.out"]
+
+
+def _refuse_backslash(home: Path) -> None:
+    """With a backslash in it, Slurm takes the name of a log as it stands: all tasks would write into one `%a.out`."""
+    if "\\" in str(home):
+        raise EngineFault(f"{home}: Slurm cannot name logs below a directory with a backslash in its name; rename it")
 
 
 def _read(path: Path) -> Any:

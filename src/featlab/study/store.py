@@ -1,8 +1,9 @@
 """Where results are kept: one SQLite file, one writer, any number of readers.
 
 A run is stored whole, its rows with it, in one transaction: a row is there once or not at all. It is *acknowledged*
-when its transaction has reached the disk (write-ahead log, synchronous=FULL), and survives whatever kills the process.
-Runs that finish within `_COMMIT_SECONDS` share one transaction.
+when its transaction has reached the disk (write-ahead log, synchronous=FULL) and the file is still the one at the
+store's path, and survives whatever kills the process. Runs that finish within `_COMMIT_SECONDS` share one transaction.
+Every run has a digest, which is checked whenever it is read.
 """
 
 from __future__ import annotations
@@ -12,46 +13,20 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from time import monotonic, strftime
+from time import monotonic
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-import featlab
-from featlab.study.canonical import canonical_text, digest
-from featlab.study.faults import NewerStore, StoreFault, StudyInUse
-from featlab.study.records import FAILED, Record
+from featlab.study import store_format as form
+from featlab.study.faults import DamagedStore, StoreFault
+from featlab.study.records import Record
+from featlab.study.store_file import copied, free_name, identity, journal_mode, locked, move_cluster
+from featlab.study.store_format import told_clearly
 
 _COMMIT_SECONDS = 0.05
 _MOST_WAITING = 1000
-_READ_SECONDS = 30.0
-_WAIT_SECONDS = 10**6
-# Raised when the tables change. A store of a higher number was made by a newer featlab.
-SCHEMA = 1
-# Marks the file as a featlab study, so that any other database is refused ("feat" in ASCII).
-_APPLICATION_ID = 0x66656174
-
-_TABLES = """
-CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE studies (number INTEGER PRIMARY KEY, content TEXT NOT NULL UNIQUE);
-CREATE TABLE points (id TEXT PRIMARY KEY, content TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE environments (id TEXT PRIMARY KEY, content TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE runs (
-    id TEXT PRIMARY KEY, point TEXT NOT NULL REFERENCES points, repeat INTEGER NOT NULL, outcome TEXT NOT NULL,
-    rows TEXT NOT NULL, error TEXT, seconds REAL NOT NULL, finished REAL NOT NULL,
-    environment TEXT NOT NULL REFERENCES environments
-) WITHOUT ROWID;
-"""
-
-# A write-ahead log needs memory shared between processes, which these do not give.
-_NETWORK_FILE_SYSTEMS = ("nfs", "lustre", "gpfs", "beegfs", "ceph", "cifs", "smb", "afs", "glusterfs", "fuse", "9p")
-
-# A failed run may be tried again; an acknowledged result is never overwritten.
-_PUT = f"""
-INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (id) DO UPDATE SET outcome = excluded.outcome, rows = excluded.rows, error = excluded.error,
-    seconds = excluded.seconds, finished = excluded.finished, environment = excluded.environment
-WHERE runs.outcome = '{FAILED}'
-"""
+_BUSY_SECONDS = 30.0
+_NAMED = 3
 
 
 class Done(NamedTuple):
@@ -69,8 +44,8 @@ class Reader:
         self.path = Path(path)
         if not self.path.is_file():
             raise StoreFault(f"{self.path}: there is no such store; run the study first")
-        with _told_clearly(self.path):
-            self._connection = self._connect()
+        with told_clearly(self.path):
+            self._connection, self.version = self._connect()
 
     def __enter__(self) -> Self:
         return self
@@ -84,49 +59,97 @@ class Reader:
         """Let go of the file."""
         self._connection.close()
 
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """All that is read within is of one moment, whatever others write meanwhile."""
+        with told_clearly(self.path):
+            self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._connection.rollback()
+
     def outcomes(self) -> dict[str, str]:
         """Outcome by run id, of everything that is stored."""
-        with _told_clearly(self.path):
-            return dict(self._connection.execute("SELECT id, outcome FROM runs"))
+        return {line[0]: line[3] for line in self._sound("runs")}
 
     def runs(self) -> dict[str, Done]:
         """Every stored run by its id."""
-        with _told_clearly(self.path):
-            found = self._connection.execute("SELECT id, outcome, rows, error FROM runs")
-            return {name: Done(outcome, rows, error) for name, outcome, rows, error in found}
+        return {line[0]: Done(*line[3:6]) for line in self._sound("runs")}
 
     def study(self) -> dict[str, Any]:
         """What was last run into the store: the study's content and what its runner said of the rows."""
-        with _told_clearly(self.path):
-            newest = "SELECT content FROM studies ORDER BY number DESC LIMIT 1"
+        with told_clearly(self.path):
+            newest = f"{form.select('studies', self.version)} ORDER BY number DESC LIMIT 1"
             found = self._connection.execute(newest).fetchone()
         if found is None:
             raise StoreFault(f"{self.path}: holds no study yet")
-        return json.loads(found[0])
+        if form.is_damaged("studies", found):
+            raise self._damaged("the description of its study is not what was written")
+        return json.loads(found[1])
 
     def provenance(self) -> Iterator[dict[str, Any]]:
         """Of each run: point, outcome, wall time, when it finished, and the environment it ran in."""
-        with _told_clearly(self.path):
-            asked = """SELECT runs.id, points.content, repeat, outcome, error, seconds, finished, environments.content
-                FROM runs JOIN points ON runs.point = points.id JOIN environments ON environment = environments.id
-                ORDER BY finished, runs.id"""
-            for name, point, repeat, outcome, error, seconds, finished, where in self._connection.execute(asked):
-                told = {"repeat": repeat, "outcome": outcome, "error": error, "seconds": seconds, "finished": finished}
-                yield {"run": name, "point": json.loads(point), **told, "environment": json.loads(where)}
+        environments = {name: json.loads(content) for name, content, _ in self._sound("environments")}
+        points = {name: json.loads(content) for name, content, _ in self._sound("points")}
+        without_rows = ((*line[:4], *line[5:9]) for line in self._sound("runs"))
+        for line in sorted(without_rows, key=lambda line: (line[6], line[0])):
+            name, point, repeat, outcome, error, seconds, finished, where = line
+            if point not in points or where not in environments:
+                raise self._damaged(f"run {name} has lost its point or its environment")
+            told = {"repeat": repeat, "outcome": outcome, "error": error, "seconds": seconds, "finished": finished}
+            yield {"run": name, "point": points[point], **told, "environment": environments[where]}
 
-    def _connect(self) -> sqlite3.Connection:
-        address = f"{self.path.resolve().as_uri()}?mode=ro"
-        connection = sqlite3.connect(address, uri=True, timeout=_READ_SECONDS)
+    def lines(self, table: str, order: str = "") -> Iterator[tuple[Any, ...]]:
+        """The lines of a table with their digests, damaged or not."""
+        with told_clearly(self.path):
+            yield from self._connection.execute(f"{form.select(table, self.version)} {order}")
+
+    def read_anything(self) -> None:
+        """From now on, also texts that are no UTF-8 any more."""
+        self._connection.text_factory = form.text_of
+
+    def complaints(self) -> list[str]:
+        """What SQLite finds wrong with the structure of the file; empty, nothing."""
         try:
-            _check_version(connection, self.path)
+            found = [str(line[0]) for line in self._connection.execute("PRAGMA integrity_check(20)")]
+        except sqlite3.DatabaseError as fault:
+            return [str(fault)]
+        return [] if found == ["ok"] else found
+
+    def _sound(self, table: str) -> Iterator[tuple[Any, ...]]:
+        """The lines of a table; after the last, a fault if any was damaged."""
+        damaged = []
+        for line in self.lines(table):
+            if form.is_damaged(table, line):
+                damaged.append(str(line[0]))
+            else:
+                yield line
+        if damaged:
+            shown = ", ".join(damaged[:_NAMED]) + (", ..." if len(damaged) > _NAMED else "")
+            raise self._damaged(f"{len(damaged):,} of its {table} are not what was written ({shown!a})")
+
+    def _damaged(self, what: str) -> DamagedStore:
+        return DamagedStore(f"{self.path}: the store is damaged: {what}; {form.remedy(self.path)}")
+
+    def _connect(self) -> tuple[sqlite3.Connection, int]:
+        file = self.path.resolve()
+        address = f"{file.as_uri()}?mode=ro"
+        try:
+            return self._opened(address)
         except sqlite3.OperationalError:
-            connection.close()
-            if self.path.with_name(self.path.name + "-wal").exists():
+            if file.with_name(file.name + "-wal").exists():
                 raise
             # No log, nobody writing, and no right to make a log here: the file is all there is.
-            connection = sqlite3.connect(address + "&immutable=1", uri=True)
-            _check_version(connection, self.path)
-        return connection
+            return self._opened(address + "&immutable=1")
+
+    def _opened(self, address: str) -> tuple[sqlite3.Connection, int]:
+        connection = sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS)
+        try:
+            return connection, form.version_of(connection, self.path)
+        except BaseException:
+            connection.close()
+            raise
 
 
 class Store(Reader):
@@ -134,20 +157,22 @@ class Store(Reader):
 
     def __init__(self, path: str | Path, *, wait: bool = False) -> None:
         self.path = Path(path)
-        if self.path.is_dir() or not self.path.parent.is_dir():
+        if self.path.is_dir() or not self.path.resolve().parent.is_dir():
             raise StoreFault(f"{self.path}: expected the name of a file in an existing directory")
-        self._lock = _locked(self.path, wait=wait)
+        self._lock = locked(self.path, wait=wait)
         self._waiting: list[Record] = []
         self._committed = monotonic()
+        self._lost: str | None = None
         try:
-            with _told_clearly(self.path):
-                self._connection = self._connect()
+            with told_clearly(self.path):
+                self._connection, self.version = self._connect()
+            self._identity = identity(self.path)
         except BaseException:
             self._lock.close()
             raise
 
     def close(self) -> None:
-        """Write what is waiting and let go of the file."""
+        """Write what is waiting, see that it is where it should be, and let go of the file."""
         try:
             self.flush()
         finally:
@@ -156,10 +181,37 @@ class Store(Reader):
 
     def adopt(self, content: dict[str, Any]) -> None:
         """Remember the study that is run into the store, as the newest."""
-        text = json.dumps(content)  # not canonical: the order of the axes is that of the dataset's dimensions
-        with _told_clearly(self.path), self._connection:
-            self._connection.execute("DELETE FROM studies WHERE content = ?", (text,))
-            self._connection.execute("INSERT INTO studies (content) VALUES (?)", (text,))
+        with told_clearly(self.path), self._connection:
+            self._adopt(content)
+
+    def start_over(self, content: dict[str, Any]) -> Path | None:
+        """Copy everything aside, with what a cluster did for it, then hold nothing but this study.
+
+        Returns the copy's path, None if there was nothing to copy.
+        The file stays the same file: those who read it go on reading what they had begun to read, and nobody can take
+        the log of one store for that of another, as happens when a store in use is renamed.
+        """
+        with told_clearly(self.path):
+            aside = self.copy_aside("until") if self._holds_anything() else None
+            if aside is not None:
+                move_cluster(self.path, aside)
+            with self._connection:
+                for table in form.COLUMNS:
+                    self._connection.execute(f"DELETE FROM {table}")
+                self._adopt(content)
+        return aside
+
+    def copy_aside(self, why: str) -> Path:
+        """A copy of everything beside the store, under a name that says why and when."""
+        aside = free_name(self.path, why)
+        with told_clearly(self.path):
+            copied(self._connection, aside)
+        return aside
+
+    def replace_by(self, other: sqlite3.Connection) -> None:
+        """Hold what another database holds, in one transaction, in the same file."""
+        with told_clearly(self.path):
+            other.backup(self._connection)
 
     def add(self, record: Record) -> list[Record]:
         """Take a record; returns those that are acknowledged by now."""
@@ -172,126 +224,64 @@ class Store(Reader):
         return self.flush() if due else []
 
     def flush(self) -> list[Record]:
-        """Write what is waiting; returns what is acknowledged: it is on the disk."""
+        """Write what is waiting; returns what is acknowledged: it is on the disk, in the file at the store's path.
+
+        Raises:
+            StoreFault: if it cannot be written, or the file was deleted or replaced since it was opened.
+        """
         written = self._waiting
-        if written:
-            with _told_clearly(self.path), self._connection:
-                self._put(written)
-        self._waiting = []
+        try:
+            if written:
+                with told_clearly(self.path), self._connection:
+                    self._put(written)
+            self._waiting = []
+        finally:
+            self._see_that_it_is_there()
         self._committed = monotonic()
         return written
 
-    def _put(self, records: list[Record]) -> None:
-        points, runs, environments = {}, [], {}
-        for record in records:
-            where = canonical_text(record.environment)
-            environment = digest(where)
-            environments[environment] = where
-            points[record.point_id] = canonical_text(record.point)
-            run = (record.id, record.point_id, record.repeat, record.outcome, record.rows, record.error)
-            runs.append((*run, record.seconds, record.finished, environment))
-        self._connection.executemany("INSERT OR IGNORE INTO environments VALUES (?, ?)", environments.items())
-        self._connection.executemany("INSERT OR IGNORE INTO points VALUES (?, ?)", points.items())
-        self._connection.executemany(_PUT, runs)
+    def _see_that_it_is_there(self) -> None:
+        if self._lost is None and identity(self.path) != self._identity:
+            self._lost = self._rescued()
+        if self._lost is not None:
+            raise StoreFault(f"{self.path}: the store was deleted or replaced while it was written to; {self._lost}")
 
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path, timeout=_READ_SECONDS)
+    def _rescued(self) -> str:
+        """A deleted file lives on for as long as it is open: save what it holds."""
         try:
-            self._prepare(connection)
+            saved = self.copy_aside("rescued")
+        except StoreFault as fault:
+            return f"what it held could not be saved ({fault}); run the study again"
+        return f"what it held is in {saved}: put that in its place, then run the same command again"
+
+    def _holds_anything(self) -> bool:
+        asked = "SELECT EXISTS (SELECT 1 FROM runs) OR EXISTS (SELECT 1 FROM studies)"
+        return bool(self._connection.execute(asked).fetchone()[0])
+
+    def _adopt(self, content: dict[str, Any]) -> None:
+        text = json.dumps(content)  # not canonical: the order of the axes is that of the dataset's dimensions
+        self._connection.execute("DELETE FROM studies WHERE content = ?", (text,))
+        (newest,) = self._connection.execute("SELECT coalesce(max(number), 0) FROM studies").fetchone()
+        self._connection.execute(form.PUT["studies"], form.with_digest(newest + 1, text))
+
+    def _put(self, records: list[Record]) -> None:
+        for table, lines in form.lines_of(records).items():
+            self._connection.executemany(form.PUT[table], lines)
+
+    def _connect(self) -> tuple[sqlite3.Connection, int]:
+        connection = sqlite3.connect(self.path.resolve(), timeout=_BUSY_SECONDS)
+        try:
+            return connection, self._prepared(connection)
         except BaseException:
             connection.close()
             raise
-        return connection
 
-    def _prepare(self, connection: sqlite3.Connection) -> None:
+    def _prepared(self, connection: sqlite3.Connection) -> int:
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if not tables:
-            self._make(connection)
-        _check_version(connection, self.path)
+            form.made(connection)
+        if form.version_of(connection, self.path) < form.SCHEMA:
+            form.upgraded(connection)
         connection.execute(f"PRAGMA journal_mode = {journal_mode(self.path)}")
         connection.execute("PRAGMA synchronous = FULL")
-
-    def _make(self, connection: sqlite3.Connection) -> None:
-        """The tables, in one transaction: a process killed here leaves an empty file, not half a store."""
-        about = {"featlab": featlab.__version__, "made": strftime("%Y-%m-%dT%H:%M:%S%z")}
-        statements = "".join(f"INSERT INTO about VALUES ('{name}', '{value}');" for name, value in about.items())
-        marks = f"PRAGMA application_id = {_APPLICATION_ID}; PRAGMA user_version = {SCHEMA};"
-        connection.executescript(f"BEGIN; {_TABLES} {statements} {marks} COMMIT;")
-
-
-def _locked(store: Path, *, wait: bool) -> sqlite3.Connection:
-    """One writer at a time, told by a lock that ends with its process, however it ends; closing it lets the next in.
-
-    It is an exclusive transaction on a small SQLite file beside the store: the operating system lets go of it when the
-    process dies, on every platform that SQLite runs on.
-    """
-    path = store.with_name(store.name + ".lock")
-    try:
-        connection = sqlite3.connect(path, timeout=_WAIT_SECONDS if wait else 0, isolation_level=None)
-        connection.execute("BEGIN EXCLUSIVE")
-    except sqlite3.OperationalError as fault:
-        if fault.sqlite_errorcode == sqlite3.SQLITE_BUSY:
-            raise StudyInUse(f"{store}: another process is writing to it; wait for it (--wait), or stop it") from None
-        raise StoreFault(f"{store}: cannot be written: {fault} ({path})") from None
-    return connection
-
-
-@contextmanager
-def _told_clearly(path: Path) -> Iterator[None]:
-    """SQLite's errors as faults of this store, in words."""
-    try:
-        yield
-    except sqlite3.DatabaseError as fault:
-        raise StoreFault(f"{path}: {_words(fault)}") from fault
-
-
-def _words(fault: sqlite3.DatabaseError) -> str:
-    code = getattr(fault, "sqlite_errorcode", 0) & 0xFF
-    if code == sqlite3.SQLITE_FULL:
-        return "the disk is full; what was acknowledged before is safe. Make room, then run the same command again"
-    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
-        return "the store is read-only; make it writable, or copy it to where you may write (--store)"
-    if code == sqlite3.SQLITE_CANTOPEN:
-        return "cannot be opened; is there such a directory, and may you write there?"
-    if code == sqlite3.SQLITE_NOTADB:
-        return "is no featlab study store"
-    return f"SQLite says: {fault}"
-
-
-def _check_version(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse a database that is no study store, or one of a newer version."""
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if application != _APPLICATION_ID:
-        raise StoreFault(f"{path}: is no featlab study store")
-    if version > SCHEMA:
-        maker = connection.execute("SELECT value FROM about WHERE name = 'featlab'").fetchone()
-        raise NewerStore(
-            f"{path}: made by a newer version of featlab ({maker[0] if maker else 'unknown'}, store format {version}; "
-            f"this one knows {SCHEMA}); upgrade featlab, or choose another --store. Nothing was changed"
-        )
-
-
-def journal_mode(path: Path) -> str:
-    """WAL, unless the store lies on a network file system."""
-    kind = file_system(path)
-    return "DELETE" if any(kind.startswith(name) for name in _NETWORK_FILE_SYSTEMS) else "WAL"
-
-
-def file_system(path: Path, mounts: Path = Path("/proc/mounts")) -> str:
-    """The type of the file system that holds `path`; empty where the system does not tell."""
-    try:
-        lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return ""
-    best, kind, home = -1, "", path.resolve()
-    for line in lines:
-        fields = line.split()
-        if len(fields) > 2 and home.is_relative_to(fields[1]) and len(fields[1]) >= best:
-            best, kind = len(fields[1]), fields[2]
-    return kind
-
-
-def cluster_directory(store: str | Path) -> Path:
-    """Where what a cluster does for a store lies: submissions and shards."""
-    return Path(store).with_suffix(".cluster")
+        return form.SCHEMA
