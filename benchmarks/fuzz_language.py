@@ -19,7 +19,10 @@ from typing import NamedTuple
 from featlab.errors import InvalidTarget
 from featlab.targets import target
 
-UNARY = ["sign", "step", "abs", "relu", "tanh", "erf", "sigmoid", "exp", "log", "sqrt", "sin", "cos"]
+UNARY = [
+    "sign", "step", "abs", "relu", "tanh", "erf", "sigmoid", "exp", "log", "sqrt", "sin", "cos", "floor", "round",
+    "arctan", "sinh", "cosh", "heaviside", "log1p", "expm1", "cbrt", "ceil",
+]  # fmt: skip
 NUMBERS = [
     "0",
     "1",
@@ -50,6 +53,12 @@ HOSTILE = [
     "-" * 300 + "h1",
     "(" * 300 + "h1" + ")" * 300, "h1" + "+h1" * 400, "2**" * 200 + "2", "((h1+h2)**40+h3)**40", "(2*relu(h1))**40",
     "((((2*relu(h1))**40)**40)**40)**40", "(h1+h2+h3+h4+h5+h6+h7+h8+h9)**40", "max(h1,h2,h3,h4,h5,h6,h7,h8,h9)",
+    "sum(h[i] for i in 1..999999)", "sum(sum(h[i]*h[j] for i in 1..30) for j in 1..30)", "h[i]", "h[99]", "h[h1]",
+    "1..3", "sum(h1 for i in range(3))", "sum(i.real for i in 1..3)", "(h[i] for i in 1..3)", "where(h1, 1, 2)",
+    "h1 == h1", "where(h1 > 0, log(h1), sqrt(-h1))", "0 < h1 < 1 and not h2 > 1 or h3 <= h2", "floor(1e9*h1)",
+    "mod(h1, 0)", "for", "max(h[i] for i in 1..32)", "prod(h[i] - i for i in 1..32)", "not " * 100 + "h1 > 0",
+    "h1 > " * 200 + "0", "where(h1 > 0, " * 30 + "h2" + ", 0)" * 30,
+    "sum(h[i] for i in 1..3 if " + "not " * 60 + "i > 1)",
     "sign((h1+h2+h3+h4)**9-(h5+h6)**8+h7*h8*h9)", "1/(h1**2-2*h1+1)", "yield", "await h1", "async", "import os",
 ]  # fmt: skip
 
@@ -76,10 +85,28 @@ def expression(rng: random.Random, depth: int) -> str:
         return f"He{rng.randint(1, 8)}({expression(rng, depth - 1)})"
     if kind < 0.92:
         return f"({expression(rng, depth - 1)})**{rng.choice(['2', '3', '0.5', '-1', '4', 'h1', '(1/3)', '-0.25'])}"
-    if kind < 0.97:
+    if kind < 0.94:
+        return f"where({condition(rng, depth - 1)}, {expression(rng, depth - 1)}, {expression(rng, depth - 1)})"
+    if kind < 0.95:
+        return f"({condition(rng, depth - 1)})"
+    if kind < 0.96:
+        term = expression(rng, depth - 1).replace("h1", "h[i]").replace("h2", "h[i + 1]")
+        return f"{rng.choice(['sum', 'prod', 'min', 'max'])}({term} for i in {rng.randint(1, 2)}..{rng.randint(2, 4)})"
+    if kind < 0.98:
         arguments = ", ".join(expression(rng, depth - 1) for _ in range(rng.randint(2, 3)))
         return f"{rng.choice(['min', 'max'])}({arguments})"
     return f"clip({expression(rng, depth - 1)}, -1, {expression(rng, 1)})"
+
+
+def condition(rng: random.Random, depth: int) -> str:
+    """A random condition of the grammar."""
+    kind = rng.random()
+    if depth > 0 and kind < 0.3:
+        return f"{condition(rng, depth - 1)} {rng.choice(['and', 'or'])} {condition(rng, depth - 1)}"
+    if depth > 0 and kind < 0.4:
+        return f"not ({condition(rng, depth - 1)})"
+    signs = rng.choices(["<", "<=", ">", ">="], k=2 if kind > 0.9 else 1)
+    return " ".join([expression(rng, depth), *[f"{sign} {expression(rng, depth)}" for sign in signs]])
 
 
 def mutated(rng: random.Random, text: str) -> str:

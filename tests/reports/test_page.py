@@ -107,7 +107,7 @@ def test_residuals_of_one_giant_step(explained: Explained) -> None:
 def test_everything_is_escaped(explained: Explained) -> None:
     hostile = "<script>alert('1')</script>\"&"
     explanation = explained("He3(h1)")
-    target = replace(explanation.target, text=hostile, remarks=(hostile,))
+    target = replace(explanation.target, typed=hostile, remarks=(hostile,))
     analysis = replace(explanation.analysis, target=target, doubts=(hostile,))
     for html in (Explanation(analysis).to_html(), Explanation(analysis)._repr_html_()):
         reader = Reader(html)

@@ -14,7 +14,9 @@ ADMISSIBLE = [
     "1/(1 + h1**2)", "tanh(1/h1)", "exp(-1/h1**2)", "sin(h1)/h1", "sqrt(abs(h1))", "sqrt(relu(h1))", "log(1 + exp(h1))",
     "(h1**2)**0.3", "He(40, h1)", "exp(h1**2)*exp(-h1**2)*h1", "step(h1 - 5)", "h1 + 1e-9*h2", "sqrt((h1 - h2)**2)",
     "log(h1**2 + h2**2)", "1/sqrt(sqrt(abs(h1*h2)))", "log(h1 + 30)", "sqrt(1 - tanh(h1)**2)", "abs(h1)**0.5*sign(h1)",
-    "max(h1, -1)**3 + log(2 + max(h1, -1))",
+    "max(h1, -1)**3 + log(2 + max(h1, -1))", "exp(0.24*h1**2)", "step(h1 - 0.3)*h2", "where(h1 > 0, log(h1), 0)",
+    "where(abs(h1) > 0.1, 1/h1, 0)", "where(h1 > 0, sqrt(h1), where(h1 < -1, log(-h1), 0))",
+    "(h1 > 0.3)*exp(0.2*h2**2)", "where(1 > 0, log(abs(h1)), 0) + where(h1 > 0, log(abs(h1)), 0)",
 ]  # fmt: skip
 
 NOT_SQUARE_INTEGRABLE = [
@@ -22,6 +24,7 @@ NOT_SQUARE_INTEGRABLE = [
     "1/h1", "1/sqrt(abs(h1))", "1/(h1 - 1)", "1/(h1*h2)", "1/(h1 + h2)**2", "1/(h1**2 - 2*h1 + 1)", "1/(h1**2 + h2**2)",
     "1/(h1**2 + h2**2 + h3**2)", "(h1**2 + h2**2)**-0.5", "((h1 - h2)**2 + h3**2)**-0.6", "exp(1/h1)", "1/sin(h1)",
     "1/tanh(h1 - h2)", "1/log(abs(h1))", "abs(h1)**-0.4*abs(h1 - h2)**-0.4*abs(h1 + h2)**-0.4", "max(h1, 1/h2)",
+    "where(h1 < 0.1, 1/h1, 0)", "(h1 > 0.3)*exp(0.3*h2**2)", "where(h1 > 3, exp(h2**2), 0)",
     "1/(h1**2 + h2**2 - 1)", "1/(h1**4 - 2*h1**2 + 1)", "abs(h1)**h2", "1/relu(h1)",
 ]  # fmt: skip
 
@@ -29,7 +32,8 @@ UNDEFINED = [
     "log(h1)", "sqrt(h1)", "h1**0.5", "h1**h2", "(-2)**0.5*h1", "log(h1 + 5)", "sqrt(h1)**2",
     "sqrt(h1) - sqrt(h1) + h2",
     "0*log(h1) + h2", "sqrt(h1**2 - 0.001)", "log(h1*h2)", "sqrt(h1 + h2 + h3 + 6)", "(h1**3)**(1/3)", "log(sin(h1))",
-    "sqrt(10 - h1**2 - h2**2)",
+    "sqrt(10 - h1**2 - h2**2)", "where(h1 > 0, log(h1), sqrt(h1))", "where(h1 < 0.1, log(h1 + 0.1), 0)",
+    "where(h1 > 0, 1, log(h2)) + where(h1 > 0, log(h1), 1)",
 ]  # fmt: skip
 
 
@@ -81,7 +85,7 @@ def test_gaussian_growth_separates(rate: float) -> None:
 
 def test_a_borderline_case_is_refused_in_words() -> None:
     with pytest.raises(InvalidTarget, match="too close to not being square-integrable"):
-        target("exp(0.24*h1**2)")
+        target("exp(0.2475*h1**2)")
 
 
 @pytest.mark.parametrize("text", ["3", "pi", "h1 - h1", "0*h1 + 2", "sign(h1)**2", "sign(h1 - h1) + 1", "h1/h1",

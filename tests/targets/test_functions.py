@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import jax
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ from featlab.gaussian import FUNCTIONS, activation, activation_names
 from featlab.gaussian.functions import jax_ops
 from featlab.precision import double_precision
 from featlab.targets import target
+from featlab.targets.definitions import DEFINITIONS, SPELLINGS
 from featlab.targets.functions import LanguageFunction, function, typed_names
 
 
@@ -37,6 +41,10 @@ def arguments_of(row: LanguageFunction) -> tuple[list[object], list[int]]:
         return [np.abs(x) + 0.1], [0]
     if row.name == "clip":
         return [x, -np.abs(y), np.abs(z)], [0, 1, 2]
+    if row.name == "mod":
+        return [x, np.full_like(x, 0.75)], [0]
+    if row.name == "where":
+        return [(x > 0).astype(float), y, z], [1, 2]
     return [x, y, z][: min(3, row.arity[1])], list(range(min(3, row.arity[1])))
 
 
@@ -101,6 +109,8 @@ def test_declared_symmetries_hold(row: LanguageFunction) -> None:
 def test_exact_values_fold_to_the_same_number(row: LanguageFunction) -> None:
     for numbers in ([-2, 1, 3], [sympy.Rational(1, 3), 0, 1], [5, -1, 2]):
         exact = [sympy.sympify(n) for n in numbers[: min(3, row.arity[1])]]
+        if row.name == "mod":
+            exact = [exact[0], sympy.Rational(3, 4)]
         if row.name == "He":
             exact = [sympy.Integer(6), exact[0]]
         floats = [int(n) if row.name == "He" and i == 0 else float(n) for i, n in enumerate(exact)]
@@ -122,8 +132,18 @@ def test_kinks_cover_every_jump_of_value_and_slope(name: str) -> None:
 
 
 def test_typed_names_are_those_of_the_language() -> None:
-    expected = "He abs clip cos erf exp gelu identity leaky_relu log max min relu sigmoid sign sin softplus sqrt square"
-    assert typed_names() == [*expected.split(), "step", "swish", "tanh"]
+    expected = """
+    He abs arcsinh arctan clip cos cosh erf exp floor gelu identity leaky_relu log max min mod relu round sigmoid sign
+    sin sinh softplus sqrt square step swish tanh where"""
+    assert typed_names() == expected.split()
+
+
+def test_the_documented_table_has_every_name() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "language.md").read_text(encoding="utf-8")
+    known = {*typed_names(), *DEFINITIONS, *SPELLINGS, "sum", "prod"}
+    spelled = {name for code in re.findall(r"`([^`]*)`", page) for name in re.findall(r"[A-Za-z_]\w*", code)}
+    assert not known - spelled
+    assert "tan" not in spelled
 
 
 @pytest.mark.parametrize("name", [name for name in activation_names() if name.isidentifier()])

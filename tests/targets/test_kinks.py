@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from featlab.errors import InvalidTarget
 from featlab.targets import target
 
 
@@ -38,6 +39,14 @@ def found(text: str) -> set[tuple[str, str]]:
         ("abs(h1)*h2 + sign(h1)", {("jump", "h1")}),  # one surface, once, with its worst kind
         ("tanh(h1)*exp(-h2**2) + He12(h3)", set()),
         ("sign(h1 + 0.5*xi1)", {("jump", "2*h1 + xi1")}),
+        ("where(h1 > h2, h1, 1)", {("jump", "h1 - h2")}),
+        ("where(0 < h1 < 1 or not h2 >= 3, 1, 0)", {("jump", "h1"), ("jump", "h1 - 1"), ("jump", "h2 - 3")}),
+        ("(h1 > 0.5)*h2", {("jump", "2*h1 - 1")}),
+        ("where(h1**2 + h2**2 < 1, 1, 0)", {("jump", "h1**2 + h2**2 - 1")}),
+        ("floor(clip(h1*h2, -1, 1))", {("jump", "h1"), ("jump", "h2"), ("jump", "h1*h2 + 1"), ("jump", "h1*h2 - 1")}),
+        ("floor(2*tanh(h1))", {("jump", "h1"), ("jump", "2*tanh(h1) + 1"), ("jump", "2*tanh(h1) - 1")}),
+        ("round(2*tanh(h1))", {("jump", f"2*tanh(h1) {sign} {size}") for sign in "+-" for size in ("0.5", "1.5")}),
+        ("arctan(h1)*sinh(h2) + cosh(h3)", set()),
     ],
 )
 def test_surfaces(text: str, expected: set[tuple[str, str]]) -> None:
@@ -56,6 +65,7 @@ def test_variables_and_functions_refer_to_the_reduced_fields() -> None:
 @pytest.mark.parametrize(
     "text",
     ["sign(h1*h2*h3)", "sign(h1**2 - 2*h2**2) + h1", "max(h1*h2, h2**2 - 1)", "relu(sign(h1)*h2 + h1**3)",
+     "where(h1*h2 > 1 or h1 < -1, h2, h1**2)", "floor(h1) + mod(h2, 0.75)", "round(h1*h2/4)*sign(floor(h1 + h2))",
      "step(sin(h1) - h2)", "abs(relu(h1) - relu(h2) + 0.3)", "clip(h1*h2, -1, 1)*sign(h1 - 1)", "sign(min(h1, h2))"],
 )  # fmt: skip
 def test_the_link_is_smooth_between_kinks(text: str) -> None:
@@ -78,3 +88,11 @@ def test_the_link_is_smooth_between_kinks(text: str) -> None:
         assert crossed[rough].all()
         rough_somewhere |= len(rough) > 0
     assert rough_somewhere
+
+
+def test_the_jumps_of_stairs_are_those_within_eight_deviations() -> None:
+    assert {float(kink.function(np.zeros(1))) for kink in target("floor(h1)").kinks} == set(range(-8, 9))
+    assert len(target("mod(h1 + h2, 3)").kinks) == 2 * int(8 * 2**0.5 / 3) + 1
+    with pytest.raises(InvalidTarget, match="more than 64 times"):
+        target("floor(10*h1)")
+    assert target("floor(clip(10*h1, -9, 9))").rank == 1

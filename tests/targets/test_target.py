@@ -12,6 +12,7 @@ import pytest
 import sympy
 from scipy import special
 
+import featlab
 from featlab.errors import InvalidParameter, InvalidTarget
 from featlab.targets import Isotropic, Target, target
 
@@ -62,9 +63,9 @@ def test_pickle_keeps_what_was_typed() -> None:
 
 
 def test_rank_and_kinks_are_for_functions_only() -> None:
-    with pytest.raises(InvalidParameter, match="function targets"):
+    with pytest.raises(InvalidParameter, match="only for functions"):
         target("h1", rank=1)
-    with pytest.raises(InvalidParameter, match="function targets"):
+    with pytest.raises(InvalidParameter, match="only for functions"):
         target("h1", kinks=[lambda h: h[..., 0]])
 
 
@@ -100,6 +101,9 @@ LATEX = {
     "max(h1, 1)": r"\max\left(1, h_{1}\right)",
     "step(h1)": r"\mathbf{1}\left\{h_{1} \geq 0\right\}",
     "pi*h1**2": r"\pi \, h_{1}^{2}",
+    "floor(h1) + mod(h2, 3)": r"\left\lfloor h_{1} \right\rfloor + h_{2} \bmod 3",
+    "where(0 < h1 <= 1 or h2 > h1, 1, 0)": r"\begin{cases} 1 & \text{if } h_{1} < h_{2} \text{ or } h_{1} > 0 "
+    r"\text{ and } h_{1} \leq 1 \\ 0 & \text{otherwise} \end{cases}",
 }
 
 
@@ -171,10 +175,86 @@ def test_a_declared_pole_is_tested() -> None:
         target(lambda h: 1 / (h[..., 0] - 1), rank=1, kinks=[lambda h: h[..., 0] - 1])
 
 
-@pytest.mark.parametrize("rank", [None, 0, 10, 1.5, True])
+def test_a_function_of_several_arrays_is_told_the_form() -> None:
+    with pytest.raises(InvalidTarget, match=r"one array of fields \(\.\.\., rank\)"):
+        target(lambda a, b: a * b, rank=2)
+
+
+@pytest.mark.parametrize("rank", [None, 0, 33, 1.5, True])
 def test_functions_need_a_rank(rank: object) -> None:
     with pytest.raises(InvalidParameter, match="rank"):
         target(lambda h: h[..., 0], rank=rank)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("sign(h1*h2)+He4( h1 )", "sign(h1*h2) + He4(h1)"),
+        ("1+h2*h1 - -h2", "1 + h2*h1 - -h2"),
+        ("sum(h[ i ]**2 for  i in 1 .. 3)", "sum(h[i]**2 for i in 1..3)"),
+        ("where(not h1>0 and h2<=1,1,-1)", "where(not h1 > 0 and h2 <= 1, 1, -1)"),
+        ("maximum(h2,h1)*xi1", "maximum(h2, h1)*xi1"),
+        ("2e-3*h1", "2e-3*h1"),
+        # Names that mean something else after reduction, or nothing, are not shown.
+        ("h2 + h2**2", "h1 + h1**2"),
+        ("(h1 + h2)**2", "2*h1**2"),
+        ("h2 - h2 + h1", "h1"),
+        ("h1*xi2", "h1*xi1"),
+    ],
+)
+def test_a_text_is_shown_as_it_was_typed(typed: str, shown: str) -> None:
+    made = target(typed)
+    assert made.shown == shown
+    assert target(made.shown) == made
+    assert pickle.loads(pickle.dumps(made)).shown == shown  # noqa: S301
+
+
+def test_a_target_that_was_no_text_is_shown_as_its_canonical_text() -> None:
+    h1, h2 = sympy.symbols("h1 h2")
+    assert target(h2 + h1**2).shown == target(h2 + h1**2).text == "h2 + h1**2"
+    assert target(soft, rank=2).shown == "<soft>"
+
+
+def test_sympy_functions_of_the_language() -> None:
+    h1 = sympy.Symbol("h1")
+    assert target(sympy.floor(h1) + sympy.Mod(h1, 3) + sympy.atan(h1)).text == "floor(h1) + arctan(h1) + mod(h1, 3)"
+    h2 = sympy.Symbol("h2")
+    pieces = sympy.Piecewise((h1**2, (h1 > 0) & (h2 <= 1)), (h2, sympy.Or(h1 < -1, h2 > 3)), (0, True))
+    assert target(pieces) == target("where(h1 > 0 and h2 <= 1, h1**2, where(h1 < -1 or h2 > 3, h2, 0))")
+    made = target("where(h1 > 0.5 or h2 <= 0, h1*h2, floor(h1))")
+    fields = np.random.default_rng(0).standard_normal((200, 2))
+    np.testing.assert_array_equal(target(made.expression).link(fields), made.link(fields))
+    undefined = sympy.Piecewise((h1, h1 > 0))
+    for refused in (sympy.Mod(h1, h2), undefined, sympy.Piecewise((h1, sympy.Eq(h1, h2)), (0, True))):
+        with pytest.raises(InvalidTarget):
+            target(refused)
+
+
+def test_mass_that_integrals_do_not_reach_is_a_doubt() -> None:
+    """For exp(a h1^2) the share of E f^2 beyond 19 is erfc(19 sqrt(1/2 - 2a))."""
+    for rate in (0.24, 0.245):
+        (doubt,) = target(f"exp({rate}*h1**2)").doubts
+        said = float(doubt.split()[1])
+        assert said == pytest.approx(special.erfc(19 * (0.5 - 2 * rate) ** 0.5), rel=0.5)
+    for text in ("exp(0.2*h1**2)", "He(40, h1)", "h1**20*h2**20", "exp(2*h1)*h2", "abs(h1)**-0.4*abs(h2)**-0.4"):
+        assert target(text).doubts == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "square", "mean"),
+    [
+        ("exp(0.24*h1**2)", 0.04**-0.5, 0.52**-0.5),
+        ("exp(0.24*h1**2)*sign(h2)", 0.04**-0.5, 0),
+        ("exp(0.22*h1**2)*h2", 0.12**-0.5, 0),
+        ("exp(0.2*(h1**2 + h2**2))", 5, 1 / 0.6),
+    ],
+)
+def test_variances_miss_no_more_than_the_doubt_says(text: str, square: float, mean: float) -> None:
+    """E exp(2 a h^2) = (1 - 4 a)^(-1/2) and E exp(a h^2) = (1 - 2 a)^(-1/2)."""
+    made = target(text)
+    allowed = float(made.doubts[0].split()[1]) if made.doubts else 1e-5
+    variance = featlab.explain(made).analysis.energies.variance
+    assert -allowed * square < variance - (square - mean**2) < 1e-6
 
 
 def test_a_target_is_cheap() -> None:

@@ -116,7 +116,7 @@ def _made() -> Iterator[inspect.Parameter]:
     from featlab.experiments.text import RANDOM_FEATURES, READOUT_FIELDS, option_table, student_class
     from featlab.learners.registry import own_learners
 
-    help_expression = "A function of h1..h9, as in `featlab explain`."
+    help_expression = "A function of h1, h2, .., as in `featlab explain`."
     expression = typer.Argument(metavar="EXPR", help=help_expression)
     yield _parameter("target", Annotated[str, expression], inspect.Parameter.empty)
     names = f"{', '.join([*own_learners(), RANDOM_FEATURES])}; of an installed package, or module:Class of your own."

@@ -33,7 +33,7 @@ def explain(
         str,
         typer.Argument(
             metavar="EXPR",
-            help="A function of h1..h9 such as 'He4(h1) + sign(h1*h2*h3)'; xi1, xi2, .. are noise inside it.",
+            help="A function of h1, h2, .. such as 'He4(h1) + sign(h1*h2*h3)'; xi1, xi2, .. are noise inside it.",
         ),
     ],
     noise: Annotated[float, typer.Option(help="Variance of Gaussian noise added to the label.")] = 0.0,

@@ -36,8 +36,10 @@ from featlab.precision import double_precision
 
 _LEAKY_SLOPE = 0.01
 _LONGEST_HERMITE = 12
-_ELEMENTARY = ("abs", "cos", "exp", "log", "power", "sign", "sin", "tanh")
-_SHARED = (*_ELEMENTARY, "heaviside", "logaddexp", "maximum", "minimum", "ones_like", "zeros_like")
+_SHARED = (
+    "abs", "arcsinh", "arctan", "cos", "cosh", "exp", "floor", "heaviside", "log", "logaddexp", "maximum", "minimum",
+    "mod", "ones_like", "power", "round", "sign", "sin", "sinh", "tanh", "where", "zeros_like",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -125,8 +127,14 @@ def sympy_ops() -> SimpleNamespace:
     import sympy
 
     return SimpleNamespace(
-        **{name: getattr(sympy, name) for name in ("cos", "erf", "exp", "log", "sign", "sin", "tanh")},
+        **{name: getattr(sympy, name) for name in ("cos", "cosh", "erf", "exp", "log", "sign", "sin", "sinh", "tanh")},
         abs=sympy.Abs,
+        arcsinh=sympy.asinh,
+        arctan=sympy.atan,
+        floor=sympy.floor,
+        mod=sympy.Mod,
+        round=lambda x: sympy.Integer(round(x)) if isinstance(x, sympy.Rational) else sympy.floor(x + sympy.S.Half),
+        where=lambda condition, a, b: sympy.Piecewise((a, condition), (b, True)),
         heaviside=lambda x, at_zero: sympy.Heaviside(x, sympy.Rational(at_zero)),
         logaddexp=lambda x, y: sympy.log(sympy.exp(x) + sympy.exp(y)),
         hermite=sympy.hermite_prob,
@@ -265,6 +273,40 @@ FUNCTIONS: dict[str, ScalarFunction] = {
         zero_at_zero=True,
         log_slope=lambda x: 2 * (np.log(2) - np.abs(x) - np.log1p(np.exp(-2 * np.abs(x)))),
     ),
+    "arctan": ScalarFunction(
+        value=lambda ops, x: ops.arctan(x),
+        derivative=lambda ops, x: 1.0 / (1.0 + x * x),
+        latex=r"\arctan\left({0}\right)",
+        parity=-1,
+        zero_at_zero=True,
+        log_slope=lambda x: -np.log1p(x**2),
+    ),
+    "arcsinh": ScalarFunction(
+        value=lambda ops, x: ops.arcsinh(x),
+        derivative=lambda ops, x: (1.0 + x * x) ** -0.5,
+        parity=-1,
+        zero_at_zero=True,
+        log_slope=lambda x: -0.5 * np.log1p(x**2),
+    ),
+    "sinh": ScalarFunction(
+        value=lambda ops, x: ops.sinh(x),
+        derivative=lambda ops, x: ops.cosh(x),
+        latex=r"\sinh\left({0}\right)",
+        parity=-1,
+        zero_at_zero=True,
+        log_slope=lambda x: np.logaddexp(x, -x) - log(2),
+        coefficients=lambda max_order: np.where(np.arange(max_order + 1) % 2, sqrt(e), 0.0),
+        kernel=lambda rho: e * np.sinh(rho),
+    ),
+    "cosh": ScalarFunction(
+        value=lambda ops, x: ops.cosh(x),
+        derivative=lambda ops, x: ops.sinh(x),
+        latex=r"\cosh\left({0}\right)",
+        parity=1,
+        sign_of_value=1,
+        coefficients=lambda max_order: np.where(np.arange(max_order + 1) % 2, 0.0, sqrt(e)),
+        kernel=lambda rho: e * np.cosh(rho),
+    ),
     "sigmoid": ScalarFunction(
         value=lambda ops, x: ops.expit(x),
         derivative=lambda ops, x: ops.expit(x) * ops.expit(-x),
@@ -300,4 +342,4 @@ FUNCTIONS: dict[str, ScalarFunction] = {
     ),
 }
 
-ALIASES = {"silu": "swish"}
+ALIASES = {"silu": "swish", "expit": "sigmoid", "absolute": "abs", "fabs": "abs"}

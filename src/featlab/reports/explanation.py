@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from featlab.analysis import Analysis, analyse
 from featlab.errors import InvalidParameter
+from featlab.gaussian.hermite import Floats
 from featlab.reports.records import explanation_record
 from featlab.reports.terminal import plain_text, render
 from featlab.reports.verdict_sentence import verdict_sentence
@@ -66,7 +68,7 @@ class Explanation:
         return self.text()
 
     def __repr__(self) -> str:
-        return f"<Explanation of {self.target.text!r}: {self.verdict_sentence}>"
+        return f"<Explanation of {self.target.shown!r}: {self.verdict_sentence}>"
 
     def _repr_html_(self) -> str:
         from featlab.reports.page import fragment
@@ -81,25 +83,29 @@ def explain(
     inputs: Inputs | None = None,
     dim: float | None = None,
     simulation: bool = False,
+    rank: int | None = None,
+    kinks: Sequence[Callable[[Floats], Floats]] = (),
 ) -> Explanation:
     """Explain a target: exponents, staircases, verdict, sample costs.
 
     Args:
-        source: anything that `featlab.target` takes: a text such as "He4(h1) + sign(h1*h2*h3)", a SymPy expression, or
-            a target (make one with `featlab.target(function, rank=...)` from a function).
+        source: anything that `featlab.target` takes: a text such as "He4(h1) + sign(h1*h2*h3)", a SymPy expression, a
+            target, or with `rank` a function of the fields (..., rank).
         noise: variance of Gaussian noise added to the label; a target keeps its own unless it is given.
         inputs: the law of the inputs: `Isotropic()`, `Spiked(...)`, `SpikeLaw(...)`; a target keeps its own unless it
             is given. Under a spike the costs are those that are proven there, and there is no verdict.
         dim: also give the sample costs as numbers at this dimension of the inputs.
         simulation: end with a picture: the cheapest algorithm that learns it, predicted and simulated, which takes
             up to ten seconds.
+        rank: the number of directions of a function; only for functions.
+        kinks: functions of the fields that are zero where a function jumps or bends; jumps on planes are found.
 
     Raises:
         InvalidTarget: the source is not a target that can be analysed.
         InvalidParameter: the noise or the dimension is out of range.
     """
     asked = None if dim is None else _checked_dim(dim)
-    what = target(source, noise=noise, inputs=inputs)
+    what = target(source, noise=noise, inputs=inputs, rank=rank, kinks=kinks)
     if asked is not None and asked < what.rank:
         raise InvalidParameter("dim", dim, f"at least the number of directions, {what.rank}")
     analysis = analyse(what)

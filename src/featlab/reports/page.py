@@ -82,7 +82,7 @@ def _pictures(analysis: Analysis, said: Statements, dim: int | None) -> dict[str
 def _link(analysis: Analysis) -> _Picture:
     target = analysis.target
     figure = link_figure(target, analysis.energies)
-    return _picture("link", figure, f"The link {target.text}", _LINK_CAPTIONS.get(target.rank, _SLICES))
+    return _picture("link", figure, f"The link {target.shown}", _LINK_CAPTIONS.get(target.rank, _SLICES))
 
 
 def _energies(analysis: Analysis) -> _Picture:

@@ -99,11 +99,11 @@ def state(analysis: Analysis, dim: int | None = None) -> Statements:
     verdict, _, reason = verdict_sentence(analysis).partition(": ")
     notes = [("Note", remark) for remark in (*analysis.target.remarks, *analysis.remarks)]
     return Statements(
-        target=analysis.target.text,
+        target=analysis.target.shown,
         setting=setting(analysis.target),
         verdict=verdict,
         reason=reason,
-        notices=(*notes, *(("Doubt", doubt) for doubt in analysis.doubts)),
+        notices=(*notes, *(("Doubt", doubt) for doubt in (*analysis.target.doubts, *analysis.doubts))),
         exponents=exponents(analysis, dim),
         climbs=climbs(analysis),
         condition=_CONDITIONAL if any(stage.alpha for stage in analysis.grand_staircase[1:]) else "",

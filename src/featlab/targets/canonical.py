@@ -16,6 +16,7 @@ import numpy as np
 import sympy
 
 from featlab.errors import InvalidTarget
+from featlab.targets.conditions import is_condition
 from featlab.targets.functions import LanguageFunction, apply_inert, function, is_call
 
 MAX_EXPONENT = 40
@@ -141,12 +142,36 @@ def _integer_power(base: sympy.Expr, exponent: int) -> sympy.Expr:
     if is_call(base, "abs") and exponent % 2 == 0:
         return _raise_to(base.args[0], sympy.Integer(exponent))
     if is_call(base, "sign") and exponent:
-        return base if exponent % 2 else sympy.Integer(1)
+        return _power_of_sign(base, exponent)
+    if exponent > 0 and is_condition(base):
+        return base
     if isinstance(base, sympy.Pow) and isinstance(base.exp, sympy.Integer):
         return _integer_power(base.base, int(base.exp) * exponent)
     if isinstance(base, sympy.Mul):
         return product([_raise_to(factor, sympy.Integer(exponent)) for factor in base.args])
     return sympy.Pow(base, exponent)
+
+
+def _power_of_sign(base: sympy.Expr, exponent: int) -> sympy.Expr:
+    """sign(u)**n: sign(u) or 1, unless u may vanish on a set of positive measure, as relu(h1) does."""
+    if _vanishes_nowhere(base.args[0]):
+        return base if exponent % 2 else sympy.Integer(1)
+    if exponent > 0:
+        return base if exponent % 2 else sympy.Pow(base, 2)
+    return sympy.Pow(base, exponent)
+
+
+def _vanishes_nowhere(tree: sympy.Expr) -> bool:
+    """True if the zeros of a tree that is not constant have measure 0 because all its functions are analytic."""
+    calls = [node for node in sympy.preorder_traversal(tree) if isinstance(node, sympy.Function)]
+    rows = [function(node.func.__name__) for node in calls]
+    return all(row is not None and not _bends(row) for row in rows)
+
+
+def _bends(row: LanguageFunction) -> bool:
+    if row.scalar is not None:
+        return bool(row.scalar.kinks)
+    return row.name not in ("He", "log", "power")
 
 
 def _shown(number: int) -> str:
@@ -180,15 +205,26 @@ def apply(name: str, arguments: list[sympy.Expr]) -> sympy.Expr:
         return _raise_to(*arguments)
     if name in ("min", "max"):
         return _extremum(row, arguments)
+    if name == "where":
+        return _choice(row, *arguments)
     if len(arguments) == 1:
         return _unary(row, arguments[0])
     return row.inert(*arguments)
+
+
+def _choice(row: LanguageFunction, condition: sympy.Expr, a: sympy.Expr, b: sympy.Expr) -> sympy.Expr:
+    """where(condition, a, b), unless the condition is always or never met or makes no difference."""
+    if isinstance(condition, sympy.Rational):
+        return a if condition == 1 else b
+    return a if a == b else row.inert(condition, a, b)
 
 
 def _unary(row: LanguageFunction, argument: sympy.Expr) -> sympy.Expr:
     """Pull signs (by parity) and positive rational factors (by scaling) out of a function of one argument."""
     if row.name == "log" and isinstance(argument, sympy.exp):
         return argument.args[0]
+    if row.name in ("floor", "round") and is_call(argument, "floor", "round"):
+        return argument
     if argument in (0, 1):
         with np.errstate(all="ignore"):
             value = float(row.value(np.float64(argument)))

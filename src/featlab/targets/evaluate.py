@@ -41,7 +41,9 @@ def values(tree: sympy.Expr, fields: Mapping[str, Any], memo: Memo | None = None
 def values_jax(tree: sympy.Expr, fields: Mapping[str, Any]) -> Any:
     """JAX values of a tree at named fields, in the fields' precision; traceable."""
     ops = jax_ops()
-    return _walk(tree, fields, _constants(tree), lambda row, *arguments: row.formula(ops, *arguments))
+    value = _walk(tree, fields, _constants(tree), lambda row, *arguments: row.formula(ops, *arguments))
+    # A choice between two numbers is as wide as Python's floats.
+    return value.astype(next(iter(fields.values())).dtype)
 
 
 def _constants(tree: sympy.Expr) -> Memo:
@@ -141,5 +143,11 @@ def _chained(row: LanguageFunction, *arguments: Any) -> Jet:
     """A function of jets and numbers, by the chain rule; slopes in the numbers may be undefined."""
     at = [argument.value if isinstance(argument, Jet) else argument for argument in arguments]
     slopes = zip(row.partials(*at), arguments, strict=True)
-    parts = [argument.through(0.0, slope) for slope, argument in slopes if isinstance(argument, Jet)]
+    parts = [_weighed(argument, slope) for slope, argument in slopes if isinstance(argument, Jet)]
     return reduce(operator.add, parts) + row.value(*at)
+
+
+def _weighed(jet: Jet, slope: Any) -> Jet:
+    """The jet's part in the gradient: none where the slope is zero, be the gradient there undefined."""
+    part = jet.through(0.0, slope)
+    return Jet(0.0, *[np.where(slope == 0.0, 0.0, column) for column in (part.gradient, part.magnitude)])

@@ -1,6 +1,7 @@
 """Targets given as a NumPy or JAX function of the fields, with the rank said by the user.
 
-The same checks as for texts, with derivatives by central differences. A jump is only known if it is declared as a kink.
+The same checks as for texts, with derivatives by central differences. Jumps are declared as kinks, or found by the
+values of the function if they lie on planes; a corner is known only if it is declared.
 """
 
 from __future__ import annotations
@@ -12,46 +13,57 @@ import numpy as np
 
 from featlab.errors import InvalidParameter, InvalidTarget
 from featlab.precision import double_precision
-from featlab.targets.admissible import check_not_constant, check_poles, check_tails, spread_points
+from featlab.targets.admissible import REACH, check_not_constant, check_poles, check_tails, tail_doubts
 from featlab.targets.evaluate import Floats, Jet
+from featlab.targets.functions import MAX_VARIABLES
+from featlab.targets.jumps import Plane, find_jumps
 from featlab.targets.kinks import Kink
 from featlab.targets.model import Target
 from featlab.targets.rank import Probe, relevant_subspace
-from featlab.targets.reduction import basis_remarks, exact_basis, in_floats
-from featlab.targets.surfaces import gaussian_points
+from featlab.targets.reduction import basis_remarks, exact_basis, in_floats, linear_text
+from featlab.targets.surfaces import gaussian_points, spread_points
 
-_MAX_RANK = 9
 _STEP = 1e-4
 _ERROR = 1e-8  # relative error of central differences with that step
+
+_FORM = "write it for one array of fields (..., rank), for example lambda h: h[..., 0]**2"
 
 Function = Callable[[Any], Any]
 
 
 def function_target(function: Function, rank: int | None, kinks: tuple[Function, ...], noise: float) -> Target:
     """The target of a function from fields (..., rank) to values (...)."""
-    if isinstance(rank, bool) or not isinstance(rank, int | np.integer) or not 1 <= rank <= _MAX_RANK:
-        raise InvalidParameter("rank", rank, f"the function's number of directions, 1 to {_MAX_RANK}")
+    if isinstance(rank, bool) or not isinstance(rank, int | np.integer) or not 1 <= rank <= MAX_VARIABLES:
+        raise InvalidParameter("rank", rank, f"the function's number of directions, 1 to {MAX_VARIABLES}")
     numpy_link = _numpy_link(function, int(rank))
     typed = [f"h{k + 1}" for k in range(rank)]
-    _check_admissible(numpy_link, typed, kinks)
-    basis = relevant_subspace(_probe(numpy_link, kinks, int(rank)), int(rank), range(rank))
+    _check_defined(numpy_link, int(rank))
+    check_not_constant(numpy_link, int(rank))
+    jumps = find_jumps(numpy_link, int(rank), kinks)
+    found = sorted((_surface(plane, typed) for plane in jumps.planes), key=_name)
+    surfaces = (*kinks, *found)
+    check_tails(numpy_link, typed)
+    check_poles(numpy_link, typed, [(_name(kink), kink, _differences(kink)) for kink in surfaces])
+    basis = relevant_subspace(_probe(numpy_link, surfaces, int(rank)), int(rank), range(rank))
     if not len(basis):
         raise InvalidTarget("the target is constant, up to rounding: there is nothing to learn")
     rows = exact_basis(basis, error=10 * _ERROR)
     directions = in_floats(rows)
+    link = _embedded(numpy_link, directions)
     return Target(
         text=f"<{_name(function).strip('<>')}>",
         rank=len(directions),
         hidden=0,
         noise=noise,
         degree=None,
-        kinks=tuple(_kink(kink, directions) for kink in kinks),
+        kinks=tuple(_kink(kink, directions) for kink in surfaces),
         typed_variables=tuple(typed),
         directions=directions,
-        remarks=tuple(basis_remarks(rows, typed, typed, "h", "directions")),
+        remarks=(*basis_remarks(rows, typed, typed, "h", "directions"), *_jump_remarks(found)),
+        doubts=(*tail_doubts(link, len(directions)), *_jump_doubts(jumps.stray, typed)),
         latex=rf"\mathrm{{{_name(function).strip('<>')}}}(h)",
         source=(function, int(rank), kinks),
-        numpy_function=_embedded(numpy_link, directions),
+        numpy_function=link,
         jax_function=_jax_link(function, directions, numpy_link),
     )
 
@@ -59,8 +71,13 @@ def function_target(function: Function, rank: int | None, kinks: tuple[Function,
 def _numpy_link(function: Function, rank: int) -> Callable[[Floats], Floats]:
     """The function in NumPy float64; a JAX function is run in double precision, inside a context."""
     points = np.array(gaussian_points(8, rank, 80)).reshape(2, 4, rank)
-    with np.errstate(all="ignore"):
-        traced = type(function(points)).__module__.startswith("jax")
+    try:
+        with np.errstate(all="ignore"):
+            traced = type(function(points)).__module__.startswith("jax")
+    except (TypeError, IndexError) as fault:
+        raise InvalidTarget(
+            f"the function does not take an array of shape {points.shape}: {fault}", suggestion=_FORM
+        ) from None
 
     def link(fields: Floats) -> Floats:
         if traced:
@@ -72,7 +89,7 @@ def _numpy_link(function: Function, rank: int) -> Callable[[Floats], Floats]:
     if link(points).shape != points.shape[:-1]:
         raise InvalidTarget(
             f"the function maps shape {points.shape} to {link(points).shape}, not to {points.shape[:-1]}",
-            suggestion="write it for fields (..., rank), for example lambda h: h[..., 0]**2",
+            suggestion=_FORM,
         )
     return link
 
@@ -83,15 +100,43 @@ def _real(value: Floats) -> Floats:
     return value.astype(float)
 
 
-def _check_admissible(link: Callable[[Floats], Floats], names: Sequence[str], kinks: Sequence[Function]) -> None:
-    points = spread_points(len(names))
+def _check_defined(link: Callable[[Floats], Floats], rank: int) -> None:
+    points = spread_points(rank, REACH)
     undefined = np.isnan(link(points))
     if undefined.any():
         at = ", ".join(f"{x:.4g}" for x in points[undefined][0])
         raise InvalidTarget(f"the function is undefined (nan) on a set of positive measure, for example at ({at})")
-    check_not_constant(link, len(names))
-    check_tails(link, names)
-    check_poles(link, names, [(_name(kink), kink, _differences(kink)) for kink in kinks])
+
+
+def _surface(plane: Plane, names: Sequence[str]) -> Function:
+    """A function that is zero on a plane, named in the words of the language."""
+
+    def surface(fields: Any) -> Any:
+        return np.asarray(fields) @ plane.normal - plane.offset
+
+    sign = "-" if plane.offset > 0 else "+"
+    constant = f" {sign} {abs(plane.offset):.4g}" if plane.offset else ""
+    surface.__name__ = linear_text(plane.normal, names) + constant
+    return surface
+
+
+def _jump_remarks(found: Sequence[Function]) -> list[str]:
+    if not found:
+        return []
+    names = [_name(surface) for surface in found]
+    shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    return [f"it jumps at the zeros of {shown}: found by its values along lines, as if declared by kinks="]
+
+
+def _jump_doubts(stray: Floats, names: Sequence[str]) -> list[str]:
+    if not len(stray):
+        return []
+    at = ", ".join(f"{name} = {x:.4g}" for name, x in zip(names, stray[0], strict=True))
+    said = (
+        f"the function jumps at {at}, on no plane that was found, and integrals are not cut there: declare it by "
+        "kinks=(surface,), a function of the fields that is zero there"
+    )
+    return [said]
 
 
 def _name(function: Function) -> str:

@@ -1,7 +1,7 @@
-"""The functions of the target language: those of one variable in `featlab.gaussian.functions`, and a few of several.
+"""The functions of the target language: those of one variable in `featlab.gaussian.functions`, and a few more.
 
-A function of one variable is added there, with one entry, and is then an activation too. Here are log, min, max, clip,
-He(k, x) and power, which no student is activated by.
+A function of one variable is added there, with one entry, and is then an activation too. Here are log, floor, round,
+mod, min, max, clip, where, He(k, x) and power, which no student is activated by.
 
 In the expression tree every function is an *inert* SymPy function, so that building a tree can never start a symbolic
 computation; only `exp` is SymPy's own, because products of exponentials should combine. `power(x, q)` is the
@@ -10,6 +10,7 @@ row behind `x**q` for exponents that are not integer literals; it is not typed b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
@@ -21,7 +22,8 @@ import sympy
 from featlab.gaussian.functions import FUNCTIONS, NUMPY_OPS, ScalarFunction, sympy_ops
 
 MAX_HERMITE_ORDER = 40
-_MAX_ARGUMENTS = 9
+MAX_VARIABLES = 32
+VARIABLE = re.compile(r"(h|xi)([1-9]\d?)", re.ASCII)  # and its number at most MAX_VARIABLES
 
 _Surfaces = list[tuple[str, sympy.Expr]]
 
@@ -45,6 +47,7 @@ class LanguageFunction:
         outside: where the arguments leave the domain (NumPy mask), or None for a function defined everywhere.
         outside_words: what is wrong there.
         sign_of_value: +1 if f > 0 everywhere, 0 if f >= 0 everywhere, None if unknown.
+        staircase: the arguments -> (x, c), for a function that jumps where x is a whole number plus c; else None.
         scalar: its entry in the table of functions of one variable, or None.
     """
 
@@ -58,6 +61,7 @@ class LanguageFunction:
     outside: Callable[..., Any] | None = None
     outside_words: str = ""
     sign_of_value: int | None = None
+    staircase: Callable[..., tuple[sympy.Expr, sympy.Rational]] | None = None
     scalar: ScalarFunction | None = None
 
     @property
@@ -103,7 +107,13 @@ def _power_partials(base: Any, exponent: Any) -> list[Any]:
     return [exponent * np.power(base, exponent - 1.0), value * np.log(base)]
 
 
-_OF_SEVERAL = {
+def _select_partials(condition: Any, a: Any, b: Any) -> list[Any]:
+    """Partials of where: one for the argument that is chosen, none for the condition, which only jumps."""
+    chosen = np.greater(condition, 0.5)
+    return [np.zeros(np.shape(chosen)), 1.0 * chosen, 1.0 * ~chosen]
+
+
+_FURTHER = {
     row.name: row
     for row in (
         LanguageFunction(
@@ -120,7 +130,7 @@ _OF_SEVERAL = {
             formula=lambda ops, *a: reduce(ops.minimum, a),
             partials=_chosen(np.less),
             latex=r"\min\left({joined}\right)",
-            arity=(2, _MAX_ARGUMENTS),
+            arity=(2, MAX_VARIABLES),
             surfaces=_pairs,
             rational=True,
         ),
@@ -129,7 +139,7 @@ _OF_SEVERAL = {
             formula=lambda ops, *a: reduce(ops.maximum, a),
             partials=_chosen(np.greater),
             latex=r"\max\left({joined}\right)",
-            arity=(2, _MAX_ARGUMENTS),
+            arity=(2, MAX_VARIABLES),
             surfaces=_pairs,
             rational=True,
         ),
@@ -141,6 +151,39 @@ _OF_SEVERAL = {
             arity=(3, 3),
             surfaces=lambda x, low, high: [("corner", x - low), ("corner", x - high)],
             rational=True,
+        ),
+        LanguageFunction(
+            "floor",
+            formula=lambda ops, x: ops.floor(x),
+            partials=lambda x: [np.zeros(np.shape(x))],
+            latex=r"\left\lfloor {0} \right\rfloor",
+            rational=True,
+            staircase=lambda x: (x, sympy.Integer(0)),
+        ),
+        LanguageFunction(
+            "round",  # halves to the even neighbour, as NumPy does
+            formula=lambda ops, x: ops.round(x),
+            partials=lambda x: [np.zeros(np.shape(x))],
+            latex=r"\operatorname{{round}}\left({0}\right)",
+            rational=True,
+            staircase=lambda x: (x, sympy.Rational(1, 2)),
+        ),
+        LanguageFunction(
+            "mod",  # in [0, m); its second argument is a positive number
+            formula=lambda ops, x, period: ops.mod(x, period),
+            partials=lambda x, period: [np.ones(np.shape(x)), -np.floor_divide(x, period)],
+            latex=r"{0} \bmod {1}",
+            arity=(2, 2),
+            rational=True,
+            sign_of_value=0,
+            staircase=lambda x, period: (x / period, sympy.Integer(0)),
+        ),
+        LanguageFunction(
+            "where",  # its condition is a tree of 0 and 1 made of steps, which know where they jump
+            formula=lambda ops, condition, a, b: ops.where(condition > 0.5, a, b),
+            partials=_select_partials,
+            latex=r"\begin{{cases}} {1} & {0} \\ {2} & \text{{otherwise}} \end{{cases}}",
+            arity=(3, 3),
         ),
         LanguageFunction(
             "He",
@@ -188,7 +231,7 @@ def _inert(name: str) -> Any:
 def function(name: str) -> LanguageFunction | None:
     """The function of that name, or None."""
     scalar = FUNCTIONS.get(name)
-    return _of_one(name, scalar) if scalar is not None and scalar.typed else _OF_SEVERAL.get(name)
+    return _of_one(name, scalar) if scalar is not None and scalar.typed else _FURTHER.get(name)
 
 
 def apply_inert(name: str, *arguments: sympy.Expr) -> sympy.Expr:
@@ -199,7 +242,7 @@ def apply_inert(name: str, *arguments: sympy.Expr) -> sympy.Expr:
 def typed_names() -> list[str]:
     """The function names that a user may type, `He1` to `He12` aside."""
     of_one = {name for name, scalar in FUNCTIONS.items() if scalar.typed}
-    return sorted({*of_one, *_OF_SEVERAL, "sqrt"} - {"power"})
+    return sorted({*of_one, *_FURTHER, "sqrt"} - {"power"})
 
 
 def row_of(node: sympy.Basic) -> LanguageFunction | None:

@@ -3,6 +3,9 @@
 They are read off the tree: sign and step jump where their argument changes sign; abs, relu, min, max and clip have
 corners there; logarithms, negative powers and fractional powers are singular where their base vanishes. A product
 changes sign where a factor does, so sign(h1*h2*h3) has the three kinks h1, h2, h3. Small polynomials are factored.
+A comparison is a step, so where(..) jumps where its condition changes. floor, round and mod have infinitely many jumps:
+those that their argument reaches within eight standard deviations of the origin are listed (the others have a
+probability below 1e-14), and a target with more than 64 of them in one function is refused.
 
 What is found is a superset: h1*sign(h1) is listed as a jump at h1 = 0 although it has only a corner there.
 """
@@ -12,16 +15,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
 import sympy
 
+from featlab.errors import InvalidTarget
 from featlab.targets.canonical import canonical, leading_sign, product
 from featlab.targets.evaluate import Floats, value_at, values
 from featlab.targets.functions import is_call, row_of
-from featlab.targets.polynomials import small_polynomial
+from featlab.targets.polynomials import polynomial_degree, small_polynomial
 from featlab.targets.printing import text_of
+from featlab.targets.surfaces import low_points
 
 _SEVERITY = {"corner": 0, "jump": 1, "singular": 2}
 _MAX_FACTORISATIONS = 12
+_MAX_LEVELS = 64
+_BULK = 8.0
 
 
 @dataclass(frozen=True)
@@ -60,12 +68,38 @@ def surfaces(tree: sympy.Expr) -> dict[sympy.Expr, str]:
         if not node.free_symbols:
             continue
         row = row_of(node)
-        if row is not None:
+        if row is not None and row.staircase is not None:
+            argument, offset = row.staircase(*node.args)
+            for level in _levels(canonical(argument), offset, row.name):
+                finder.add("jump", canonical(_unclipped(argument) - level))
+        elif row is not None:
             for kind, expression in row.surfaces(*node.args):
                 finder.add(kind, canonical(expression))
         elif isinstance(node, sympy.Pow) and node.exp.is_negative:
             finder.add("singular", node.base)
-    return dict(sorted(finder.found.items(), key=lambda item: (len(text_of(item[0])), text_of(item[0]))))
+    texts = {surface: text_of(surface) for surface in finder.found}
+    return dict(sorted(finder.found.items(), key=lambda item: (len(texts[item[0]]), texts[item[0]])))
+
+
+def _unclipped(argument: sympy.Expr) -> sympy.Expr:
+    """x for clip(x, a, b) with numbers a, b: both take a level between them at the same place."""
+    bounded = is_call(argument, "clip") and not any(bound.free_symbols for bound in argument.args[1:])
+    return argument.args[0] if bounded else argument
+
+
+def _levels(argument: sympy.Expr, offset: sympy.Rational, name: str) -> list[sympy.Rational]:
+    """The whole numbers plus `offset` that the argument takes in the bulk."""
+    names = sorted(symbol.name for symbol in argument.free_symbols)
+    function = value_at(argument, names)
+    low = float(np.nanmin(function(low_points(function, len(names), _BULK))))
+    high = float(np.nanmax(function(low_points(lambda points: -function(points), len(names), _BULK))))
+    first, last = np.ceil(low - float(offset)), np.floor(high - float(offset))
+    if not last - first < _MAX_LEVELS:
+        raise InvalidTarget(
+            f"{name}({text_of(argument)}) jumps more than {_MAX_LEVELS} times within {_BULK:g} standard deviations",
+            suggestion=f"make the steps wider, or bound it, as in {name}(clip(h1**3, -9, 9))",
+        )
+    return [offset + int(level) for level in np.arange(first, last + 1)]
 
 
 class _Finder:
@@ -99,8 +133,10 @@ class _Finder:
         return self._factors(expression, crossing)
 
     def _factors(self, expression: sympy.Expr, crossing: bool) -> list[sympy.Expr]:
+        if polynomial_degree(expression) in (None, 1) or self.factorisations >= _MAX_FACTORISATIONS:
+            return [expression]
         polynomial = small_polynomial(expression)
-        if polynomial is None or polynomial.total_degree() <= 1 or self.factorisations >= _MAX_FACTORISATIONS:
+        if polynomial is None or polynomial.total_degree() <= 1:
             return [expression]
         self.factorisations += 1
         factors = polynomial.factor_list()[1]

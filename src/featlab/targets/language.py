@@ -1,66 +1,52 @@
 """The target language: text to a literal expression tree, by a whitelist. Nothing that is typed is ever evaluated.
 
-    h1 .. h9            the directions of the target (standard normal fields)
-    xi1 .. xi9          independent standard normal noise inside the link, e.g. sign(h1 + 0.5*xi1)
-    1, 0.5, 2e-3, pi, e numbers
-    + - * / **          arithmetic; powers are written ** (a typed ^ is answered with that advice)
+    h1 .. h32               the directions of the target (standard normal fields)
+    xi1 .. xi32             independent standard normal noise inside the link, e.g. sign(h1 + 0.5*xi1)
+    1, 0.5, 2e-3, pi, e     numbers
+    + - * / **              arithmetic; powers are written ** (a typed ^ is answered with that advice)
+    < <= > >= and or not    conditions, also chained: 0 < h1 < 1; in arithmetic a condition counts 1 or 0
+    where(c, a, b)          a where the condition c holds, else b; what b does there does not matter
+    sum(relu(h[i]) for i in 1..10), prod(..), min(..), max(..)
+                            over whole numbers from 1 to 10, both included; several `for`, and `if i < j`, may follow
     He1 .. He12, He(k, x)   probabilists' Hermite polynomials, k an integer up to 40
-    sign step abs relu leaky_relu tanh erf sigmoid softplus swish gelu exp log sqrt sin cos square min max clip
+    sign step abs relu leaky_relu tanh erf sigmoid softplus swish gelu exp log sqrt sin cos square arctan
+    arcsinh sinh cosh floor round mod min max clip, and NumPy's names for these and a few more (see `definitions`)
 
-Three gates, each cheap: characters and brackets (a tokeniser), Python's own parser on what is left, then a walk over
-its syntax tree that knows five node types. Each refusal is an `InvalidTarget` with a column, a reason and a suggestion.
+Three gates, each cheap: characters and brackets (`tokens`), Python's own parser on what is left, then a walk over
+its syntax tree that knows ten node types. Each refusal is an `InvalidTarget` with a column, a reason and a suggestion.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from difflib import get_close_matches
 
 import sympy
 
 from featlab.errors import InvalidTarget
-from featlab.gaussian.functions import ALIASES
+from featlab.targets.advice import (
+    MAX_SHORT_HERMITE,
+    OVER_AN_INDEX,
+    function_advice,
+    known_functions,
+    name_advice,
+    shortened,
+)
 from featlab.targets.canonical import HALF, MAX_EXPONENT, canonical, power
-from featlab.targets.functions import MAX_HERMITE_ORDER, apply_inert, function, typed_names
+from featlab.targets.conditions import compared, conjunction, disjunction, negation
+from featlab.targets.definitions import DEFINITIONS, SPELLINGS
+from featlab.targets.evaluate import values
+from featlab.targets.functions import MAX_HERMITE_ORDER, MAX_VARIABLES, VARIABLE, apply_inert, function
+from featlab.targets.indices import assignments, whole_number
+from featlab.targets.tokens import MAX_DEPTH, refusal, tokens_of, with_ranges
 
-_MAX_LENGTH = 2000
-_MAX_DEPTH = 40
-_MAX_TOKENS = 900
 _MAX_DIGITS = 40
+_MAX_PARTS = 6000  # nodes that are converted, sums written out
 _MAGNITUDE = 1e30
 
-_TOKEN = re.compile(
-    r"(?P<space>[ \t]+)|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
-    r"|(?P<operator>\*\*|[-+*/])|(?P<open>\()|(?P<close>\))|(?P<comma>,)",
-    re.ASCII,
-)
-_FOREIGN = {
-    "^": ("'^' is not a power here", "write ** for powers, as in h1**2"),
-    ".": ("attribute access is not part of the language", "use numbers, h1..h9, + - * / ** and the functions"),
-    **dict.fromkeys("'\"", ("strings are not part of the language", None)),
-    **dict.fromkeys("[]", ("square brackets are not part of the language", "use round brackets")),
-    **dict.fromkeys("{}", ("curly brackets are not part of the language", "use round brackets")),
-    "=": ("a target is an expression, not an equation", "type the right-hand side only"),
-    **dict.fromkeys(
-        "<>", ("comparisons are not part of the language", "write step(a - b) for the indicator of a >= b")
-    ),
-    "|": ("'|' is not part of the language", "write abs(...) for absolute values"),
-    **dict.fromkeys("\n\r", ("a target is one line", None)),
-    "#": ("comments are not part of the language", None),
-    "\0": ("the text holds a NUL character", None),
-}
 _CONSTANTS = {"pi": sympy.pi, "e": sympy.E}
 _HERMITE = re.compile(r"He(\d{1,4})")
-_MAX_VARIABLES = 9
-_MAX_SHORT_HERMITE = 12
-_VARIABLE = re.compile(r"(h|xi)([1-9])")
-_LOOKALIKE = re.compile(r"(?:x|z|h|w|u|v|t|H|X|Z)_?(\d*)")
-_OTHER_NAMES = {
-    "heaviside": "step", "theta": "step", "ln": "log", "log2": "log", "log10": "log", "erfc": "erf", "sgn": "sign",
-    "absolute": "abs", "fabs": "abs", "logistic": "sigmoid", "expit": "sigmoid", "maximum": "max", "minimum": "min",
-    "hermite": "He", "H": "He", "pos": "relu", "indicator": "step",
-}  # fmt: skip
+_SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 
 
 def parse(text: str) -> sympy.Expr:
@@ -68,13 +54,6 @@ def parse(text: str) -> sympy.Expr:
 
     The tree holds unevaluated SymPy nodes and inert functions: exactly what was typed, h1 - h1 included.
     """
-    if len(text) > 5 * _MAX_LENGTH or len(text) - text.count(" ") > _MAX_LENGTH:
-        raise InvalidTarget(
-            f"the text has {len(text)} characters, the limit is {_MAX_LENGTH}",
-            text=text[:100],
-            column=_MAX_LENGTH + 1,
-            suggestion="give a Python function with its rank instead",
-        )
     return _Parser(text).parse()
 
 
@@ -83,11 +62,13 @@ class _Parser:
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self.indices: dict[str, int] = {}
+        self.parts = 0
 
     def parse(self) -> sympy.Expr:
-        self._check_tokens()
+        readable = with_ranges(self.text, tokens_of(self.text))
         try:
-            body = ast.parse(f"({self.text})", mode="eval").body
+            body = ast.parse(f"({readable})", mode="eval").body
         except SyntaxError as error:
             raise self._refused(error.offset and error.offset - 1, "this is not an expression") from None
         except (RecursionError, MemoryError):
@@ -95,65 +76,14 @@ class _Parser:
         return self._convert(body, depth=0)
 
     def _refused(self, column: int | None, reason: str, suggestion: str | None = None) -> InvalidTarget:
-        if column is not None:
-            column = min(max(column, 1), len(self.text) + 1)
-        return InvalidTarget(reason, text=self.text, column=column, suggestion=suggestion)
-
-    def _check_tokens(self) -> None:
-        """Characters, brackets and neighbours; what passes holds only numbers, names, operators, brackets, commas."""
-        opened: list[int] = []
-        position, count, before = 0, 0, "start"
-        while position < len(self.text):
-            match = _TOKEN.match(self.text, position)
-            if match is None:
-                raise self._foreign(position)
-            kind = str(match.lastgroup)
-            column = position + 1
-            position = match.end()
-            if kind == "space":
-                continue
-            count += 1
-            if count > _MAX_TOKENS:
-                raise self._refused(column, f"the expression has more than {_MAX_TOKENS} symbols")
-            self._check_neighbours(before, kind, match.group(), column)
-            before = kind
-            if kind == "open":
-                opened.append(column)
-                if len(opened) > _MAX_DEPTH:
-                    raise self._refused(column, f"brackets are nested more than {_MAX_DEPTH} deep")
-            elif kind == "close":
-                if not opened:
-                    raise self._refused(column, "this bracket closes nothing", "remove it or open one before")
-                opened.pop()
-            elif kind == "comma" and not opened:
-                raise self._refused(column, "a comma outside a function call", "a target is one expression")
-        if opened:
-            raise self._refused(opened[-1], "this bracket is never closed", "add a ')'")
-        if before == "start":
-            raise self._refused(1, "the text is empty", 'type a target such as "He3(h1)"')
-
-    def _foreign(self, position: int) -> InvalidTarget:
-        character = self.text[position]
-        if character in _FOREIGN:
-            reason, suggestion = _FOREIGN[character]
-        elif ord(character) > 127:
-            reason, suggestion = f"{character!r} is not an ASCII character", "type plain letters, digits and + - * /"
-        else:
-            reason, suggestion = f"{character!r} is not part of the language", None
-        return self._refused(position + 1, reason, suggestion)
-
-    def _check_neighbours(self, before: str, kind: str, token: str, column: int) -> None:
-        operand_before = before in ("number", "name", "close")
-        if operand_before and (kind in ("number", "name") or (kind == "open" and before != "name")):
-            if before == "close" and kind == "open":
-                raise self._refused(column, "the result of a call or bracket cannot be called", "write * to multiply")
-            if before == "number" and token in ("j", "J"):
-                raise self._refused(column, "complex numbers are not part of the language")
-            raise self._refused(column, f"an operator is missing before {token!r}", "write * for products, as in 2*h1")
+        return refusal(self.text, column, reason, suggestion)
 
     def _convert(self, node: ast.expr, depth: int) -> sympy.Expr:
-        if depth > _MAX_DEPTH:
-            raise self._refused(node.col_offset, f"the expression is nested more than {_MAX_DEPTH} deep")
+        self.parts += 1
+        if depth > MAX_DEPTH:
+            raise self._refused(node.col_offset, f"the expression is nested more than {MAX_DEPTH} deep")
+        if self.parts > _MAX_PARTS:
+            raise self._refused(node.col_offset, f"written out, the expression has more than {_MAX_PARTS} parts")
         if isinstance(node, ast.BinOp):
             return self._operation(node, depth)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
@@ -161,11 +91,37 @@ class _Parser:
             return operand if isinstance(node.op, ast.UAdd) else _negative(operand)
         if isinstance(node, ast.Call):
             return self._call(node, depth)
+        if isinstance(node, ast.Compare | ast.BoolOp) or _is_not(node):
+            return self._condition(node, depth)
         if isinstance(node, ast.Name):
             return self._name(node)
+        if isinstance(node, ast.Subscript):
+            return self._indexed(node)
         if isinstance(node, ast.Constant) and type(node.value) in (int, float):
             return self._number(node)
         raise self._refused(node.col_offset, f"{type(node).__name__} is not part of the language")
+
+    def _condition(self, node: ast.expr, depth: int) -> sympy.Expr:
+        """Comparisons, chained or joined, as a tree that is 0 or 1."""
+        self.parts += 1
+        if depth > MAX_DEPTH:
+            raise self._refused(node.col_offset, f"the expression is nested more than {MAX_DEPTH} deep")
+        if isinstance(node, ast.BoolOp):
+            parts = [self._condition(value, depth + 1) for value in node.values]
+            return conjunction(parts) if isinstance(node.op, ast.And) else disjunction(parts)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return negation(self._condition(node.operand, depth + 1))
+        if not isinstance(node, ast.Compare):
+            advice = "compare it with something, as in h1 > 0"
+            raise self._refused(node.col_offset, "a condition was expected here: a comparison", advice)
+        operands = [self._convert(operand, depth + 1) for operand in (node.left, *node.comparators)]
+        signs = [_SIGNS.get(type(sign)) for sign in node.ops]
+        if None in signs:
+            at = node.comparators[signs.index(None)]
+            reason = "an equality of functions holds with probability 0 or is a matter of rounding"
+            raise self._refused(at.col_offset, reason, "compare with a margin, as in abs(a - b) < 0.5")
+        pairs = zip(operands, signs, operands[1:], strict=False)
+        return conjunction([compared(left, str(sign), right) for left, sign, right in pairs])
 
     def _operation(self, node: ast.BinOp, depth: int) -> sympy.Expr:
         """Chains of + - and of * / are flattened, so that a long sum is not a deep tree."""
@@ -218,46 +174,113 @@ class _Parser:
 
     def _name(self, node: ast.Name) -> sympy.Expr:
         name = node.id
-        if _VARIABLE.fullmatch(name):
+        if name in self.indices:
+            return sympy.Integer(self.indices[name])
+        match = VARIABLE.fullmatch(name)
+        if match and int(match[2]) <= MAX_VARIABLES:
             return sympy.Symbol(name, real=True)
         if name in _CONSTANTS:
             return _CONSTANTS[name]
-        if name in typed_names() or _HERMITE.fullmatch(name):
+        if name in known_functions() or _HERMITE.fullmatch(name):
             raise self._refused(node.col_offset, f"{name} is a function", f"write {name}(h1)")
-        raise self._refused(node.col_offset, f"unknown name {_shortened(name)!r}", _name_advice(name))
+        raise self._refused(node.col_offset, f"unknown name {shortened(name)!r}", name_advice(name))
+
+    def _indexed(self, node: ast.Subscript) -> sympy.Expr:
+        """h[i] and xi[i]; that nothing else stands before a square bracket is known from the first gate."""
+        assert isinstance(node.value, ast.Name)
+        number = whole_number(node.slice, self.indices)
+        if number is None:
+            reason = "the number of a direction is made of whole numbers and indices, with + - *"
+            raise self._refused(node.slice.col_offset, reason, "write h[i] or h[i + 1]")
+        if not 1 <= number <= MAX_VARIABLES:
+            reason = f"there is no direction {node.value.id}[{number}]"
+            raise self._refused(node.slice.col_offset, reason, f"directions are counted from 1 to {MAX_VARIABLES}")
+        return sympy.Symbol(f"{node.value.id}{number}", real=True)
 
     def _call(self, node: ast.Call, depth: int) -> sympy.Expr:
         if not isinstance(node.func, ast.Name):
             raise self._refused(node.col_offset, "the result of a call or bracket cannot be called")
-        name, column = ALIASES.get(node.func.id, node.func.id), node.col_offset
+        name, column = SPELLINGS.get(node.func.id, node.func.id), node.col_offset
         if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
-            raise self._refused(column, f"{_shortened(name)} takes plain arguments only")
+            raise self._refused(column, f"{shortened(name)} takes plain arguments only")
         short = _HERMITE.fullmatch(name)
-        if not (short or name in typed_names()):
-            raise self._refused(column, f"unknown function {_shortened(name)!r}", _function_advice(name))
+        if not (short or name in known_functions()):
+            raise self._refused(column, f"unknown function {shortened(name)!r}", function_advice(name))
         if name == "He" and len(node.args) == 2:
             return self._hermite(node.args[0], node.args[1], depth)
-        arguments = [self._convert(argument, depth + 1) for argument in node.args]
+        if name == "where" and len(node.args) == 3:
+            condition = self._condition(node.args[0], depth + 1)
+            return apply_inert("where", condition, *[self._convert(part, depth + 1) for part in node.args[1:]])
+        if len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
+            return self._over_an_index(name, node.args[0], depth)
+        if name in OVER_AN_INDEX:
+            advice = f"write {name}(h[i]**2 for i in 1..3), or the terms with {OVER_AN_INDEX[name]} between them"
+            raise self._refused(column, f"{name} runs over an index", advice)
+        return self._function(node, name, [self._convert(argument, depth + 1) for argument in node.args])
+
+    def _function(self, node: ast.Call, name: str, arguments: list[sympy.Expr]) -> sympy.Expr:
+        short, column = _HERMITE.fullmatch(name), node.col_offset
         if short:
             self._check_count(name, len(arguments), (1, 1), column)
             order = int(short.group(1))
-            if not 1 <= order <= _MAX_SHORT_HERMITE:
+            if not 1 <= order <= MAX_SHORT_HERMITE:
                 advice = f"for 0 <= k <= {MAX_HERMITE_ORDER} write He(k, x)"
-                raise self._refused(column, f"{name} is not one of He1..He{_MAX_SHORT_HERMITE}", advice)
+                raise self._refused(column, f"{name} is not one of He1..He{MAX_SHORT_HERMITE}", advice)
             return apply_inert("He", sympy.Integer(order), arguments[0])
         if name == "sqrt":
             self._check_count(name, len(arguments), (1, 1), column)
             return power(arguments[0], HALF)
+        if name in DEFINITIONS:
+            return self._defined(node, name, arguments)
         row = function(name)
         assert row is not None
         self._check_count(name, len(arguments), row.arity, column)
+        if name == "mod":
+            self._check_number(name, 1, node.args[1], arguments[1], positive=True)
         return apply_inert(name, *arguments)
 
+    def _defined(self, node: ast.Call, name: str, arguments: list[sympy.Expr]) -> sympy.Expr:
+        definition = DEFINITIONS[name]
+        self._check_count(name, len(arguments), definition.arity, node.col_offset)
+        place = definition.number
+        if place is not None and place < len(arguments):
+            self._check_number(name, place, node.args[place], arguments[place], positive=False)
+        return definition.formula(*arguments)
+
+    def _check_number(self, name: str, place: int, node: ast.expr, tree: sympy.Expr, positive: bool) -> None:
+        constant = self._constant(tree, node)
+        if constant is None or (positive and not values(constant, {}) > 0):
+            reason = f"argument {place + 1} of {name} has to be a {'positive ' if positive else ''}number"
+            raise self._refused(node.col_offset, reason, "write the number itself")
+
+    def _over_an_index(self, name: str, node: ast.GeneratorExp, depth: int) -> sympy.Expr:
+        """sum(term for i in 1..3) and its like, written out."""
+        if name not in (*OVER_AN_INDEX, "min", "max"):
+            reason = f"{name} does not run over an index"
+            raise self._refused(node.col_offset, reason, "sum, prod, min and max do")
+        outer = self.indices
+        terms: list[sympy.Expr] = []
+        try:
+            for indices in assignments(self.text, node, outer):
+                self.indices = indices
+                terms.append(self._convert(node.elt, depth + 1))
+        finally:
+            self.indices = outer
+        if not terms:
+            raise self._refused(node.col_offset, f"this {name} has no terms", "look at its range and its `if`")
+        if len(terms) == 1:
+            return terms[0]
+        if name in ("min", "max"):
+            self._check_count(name, len(terms), (2, MAX_VARIABLES), node.col_offset)
+            return apply_inert(name, *terms)
+        return (sympy.Add if name == "sum" else sympy.Mul)(*terms, evaluate=False)
+
     def _hermite(self, order: ast.expr, argument: ast.expr, depth: int) -> sympy.Expr:
-        if not (isinstance(order, ast.Constant) and type(order.value) is int and order.value <= MAX_HERMITE_ORDER):
+        number = whole_number(order, self.indices)
+        if number is None or not 0 <= number <= MAX_HERMITE_ORDER:
             reason = f"the order of He(k, x) is an integer from 0 to {MAX_HERMITE_ORDER}"
             raise self._refused(order.col_offset, reason, "write the number itself, as in He(14, h1)")
-        return apply_inert("He", sympy.Integer(order.value), self._convert(argument, depth + 1))
+        return apply_inert("He", sympy.Integer(number), self._convert(argument, depth + 1))
 
     def _check_count(self, name: str, count: int, arity: tuple[int, int], column: int) -> None:
         low, high = arity
@@ -265,6 +288,10 @@ class _Parser:
             wanted = f"{low}" if low == high else f"{low} to {high}"
             plural = "argument" if high == 1 else "arguments"
             raise self._refused(column, f"{name} takes {wanted} {plural}, not {count}")
+
+
+def _is_not(node: ast.expr) -> bool:
+    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
 
 
 def _raised(base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
@@ -282,31 +309,3 @@ def _negative(expression: sympy.Expr) -> sympy.Expr:
 
 def _inverse(expression: sympy.Expr) -> sympy.Expr:
     return sympy.Pow(expression, sympy.Integer(-1), evaluate=False)
-
-
-def _shortened(name: str) -> str:
-    """A name cut to what fits in a message."""
-    return name if len(name) <= 24 else name[:21] + "..."
-
-
-def _name_advice(name: str) -> str:
-    """What to say to someone who typed an unknown name."""
-    if _LOOKALIKE.fullmatch(name) or re.fullmatch(r"(h|xi)\d+", name):
-        return f"directions are called h1..h{_MAX_VARIABLES}, noise inside the link xi1..xi{_MAX_VARIABLES}"
-    close = get_close_matches(name[:40], ["pi", "e", *typed_names()], n=1, cutoff=0.6)
-    if close:
-        return f"did you mean {close[0]!r}?"
-    return f"known names are h1..h{_MAX_VARIABLES}, xi1..xi{_MAX_VARIABLES}, pi, e and functions such as relu(h1)"
-
-
-def _function_advice(name: str) -> str:
-    """What to say to someone who called an unknown function."""
-    if _VARIABLE.fullmatch(name):
-        return f"{name} is a direction, not a function; write * to multiply"
-    if re.fullmatch(r"[hH]e?_?\d+", name):
-        return f"Hermite polynomials are called He1..He{_MAX_SHORT_HERMITE} and He(k, x)"
-    known = {known.lower(): known for known in typed_names()} | _OTHER_NAMES
-    close = get_close_matches(name[:40].lower(), list(known), n=1, cutoff=0.6)
-    if close:
-        return f"did you mean {known[close[0]]!r}?"
-    return "known functions: He1..He12, " + ", ".join(typed_names())

@@ -16,7 +16,7 @@ import numpy as np
 import sympy
 
 from featlab.errors import InvalidParameter, InvalidTarget
-from featlab.targets.admissible import check_defined, check_not_constant, check_poles, check_tails
+from featlab.targets.admissible import check_defined, check_not_constant, check_poles, check_tails, tail_doubts
 from featlab.targets.canonical import canonical, free_names
 from featlab.targets.evaluate import Floats, gradient_at, value_at, values_jax
 from featlab.targets.from_sympy import literal_of, native
@@ -26,6 +26,7 @@ from featlab.targets.language import parse
 from featlab.targets.polynomials import polynomial_degree, small_polynomial
 from featlab.targets.printing import latex_of, text_of
 from featlab.targets.reduction import Reduced, reduce
+from featlab.targets.tokens import spaced, tokens_of
 
 _MAX_DEGREE = 40
 
@@ -48,6 +49,8 @@ class Target:
         directions: (rank, len(typed_variables)), orthonormal rows: the target's directions in the variables typed.
         remarks: sentences for the user on what was reduced.
         latex: the link in LaTeX.
+        shown: the link as it was typed, with its own order of terms; `text` where it was reduced or was no text.
+        doubts: sentences on what numbers of this target may miss.
         inputs: the law of the inputs, or how it depends on d.
     """
 
@@ -63,6 +66,8 @@ class Target:
     latex: str = field(repr=False)
     source: Any = field(repr=False)
     inputs: Inputs = field(default_factory=Isotropic)
+    typed: str | None = field(default=None, repr=False)
+    doubts: tuple[str, ...] = field(default=(), repr=False)
     tree: sympy.Expr | None = field(default=None, repr=False)
     numpy_function: Callable[[Floats], Floats] | None = field(default=None, repr=False)
     jax_function: Callable[[Any], Any] | None = field(default=None, repr=False)
@@ -71,6 +76,11 @@ class Target:
     def names(self) -> list[str]:
         """The names of the fields, in their order: h1..hr, xi1..xim."""
         return [f"h{k + 1}" for k in range(self.rank)] + [f"xi{k + 1}" for k in range(self.hidden)]
+
+    @property
+    def shown(self) -> str:
+        """The link in the words of the person who typed it, wherever they name its directions as `names` does."""
+        return self.text if self.typed is None else self.typed
 
     @cached_property
     def expression(self) -> sympy.Expr | None:
@@ -86,7 +96,10 @@ class Target:
         return self.numpy_function(fields)
 
     def link_jax(self, fields: Any) -> Any:
-        """The same in JAX, in the precision of the fields; may be jitted, vmapped and differentiated."""
+        """The same in JAX, in the precision of the fields; may be jitted, vmapped and differentiated.
+
+        In reverse mode a derivative is nan where a branch that `where` does not choose is undefined.
+        """
         import jax.numpy as jnp
 
         fields = self._checked(jnp.asarray(fields))
@@ -143,6 +156,8 @@ def target(
         InvalidTarget: the text is not in the language, or the function is constant, undefined on a set of positive
             measure, or not square-integrable under the Gaussian.
     """
+    if isinstance(source, Target | str | sympy.Basic) and (rank is not None or len(kinks)):
+        raise InvalidParameter("rank or kinks", rank or kinks, "nothing: they are only for functions")
     if isinstance(source, Target):
         found = source if noise is None else replace(source, noise=_checked_noise(noise))
         return found if inputs is None else _with_inputs(found, inputs)
@@ -150,8 +165,6 @@ def target(
         return _with_inputs(target(source, noise=noise, rank=rank, kinks=kinks), inputs)
     variance = _checked_noise(0.0 if noise is None else noise)
     if isinstance(source, str | sympy.Basic):
-        if rank is not None or len(kinks):
-            raise InvalidParameter("rank or kinks", rank or kinks, "nothing: they are only for function targets")
         if isinstance(source, str) and source.lstrip().startswith("tree("):
             from featlab.targets.tree import tree_in_words
 
@@ -196,7 +209,7 @@ def _symbolic_target(source: str | sympy.Basic, noise: float) -> Target:
     literal = parse(source) if isinstance(source, str) else literal_of(source)
     try:
         with np.errstate(all="ignore"):  # overflow is met on the way; every decision looks for it
-            reduced, tree = _admitted(literal)
+            reduced, tree, doubts = _admitted(literal)
     except InvalidTarget as fault:
         if fault.text is not None or text is None:
             raise
@@ -215,12 +228,22 @@ def _symbolic_target(source: str | sympy.Basic, noise: float) -> Target:
         remarks=reduced.remarks,
         latex=latex_of(tree),
         source=text if text is not None else text_of(canonical(literal)),
+        typed=_typed(text, literal, reduced) if text is not None else None,
+        doubts=doubts,
         tree=tree,
     )
 
 
-def _admitted(literal: sympy.Expr) -> tuple[Reduced, sympy.Expr]:
-    """The reduced target of a literal tree, or the reason why it is not admissible."""
+def _typed(text: str, literal: sympy.Expr, reduced: Reduced) -> str | None:
+    """The text with tidy spaces, if every name in it still means what it meant."""
+    typed = [*free_names(literal, "h"), *free_names(literal, "xi")]
+    kept = [f"h{k + 1}" for k in range(reduced.rank)] + [f"xi{k + 1}" for k in range(reduced.hidden)]
+    same = typed == kept and np.array_equal(reduced.directions, np.eye(reduced.rank))
+    return spaced(tokens_of(text)) if same else None
+
+
+def _admitted(literal: sympy.Expr) -> tuple[Reduced, sympy.Expr, tuple[str, ...]]:
+    """The reduced target of a literal tree with what is doubtful about it, or the reason why it is not admissible."""
     check_defined(literal, [*free_names(literal, "h"), *free_names(literal, "xi")])
     tree = canonical(literal)
     degree = polynomial_degree(tree)
@@ -230,10 +253,15 @@ def _admitted(literal: sympy.Expr) -> tuple[Reduced, sympy.Expr]:
     function = value_at(tree, names)
     check_not_constant(function, len(names))
     check_tails(function, names)
-    singular = [surface for surface, kind in surfaces(tree).items() if kind == "singular"]
+    rough = surfaces(tree)
+    singular = [surface for surface, kind in rough.items() if kind == "singular"]
     check_poles(function, names, [(text_of(s), value_at(s, names), gradient_at(s, names)) for s in singular])
-    reduced = reduce(tree, free_names(literal, "h"), free_names(literal, "xi"))
-    return reduced, _settled(reduced.tree)
+    reduced = reduce(tree, rough, free_names(literal, "h"), free_names(literal, "xi"))
+    settled = _settled(reduced.tree)
+    kept = [*free_names(settled, "h"), *free_names(settled, "xi")]
+    # A polynomial is integrated exactly, however far out its square is carried.
+    doubts = tail_doubts(value_at(settled, kept), len(kept)) if degree is None else ()
+    return reduced, settled, doubts
 
 
 def _settled(tree: sympy.Expr) -> sympy.Expr:

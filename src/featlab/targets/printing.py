@@ -6,16 +6,23 @@ parsing a text gives back the tree that it was printed from. LaTeX has terms and
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import sympy
 
-from featlab.targets.canonical import HALF
+from featlab.targets.canonical import HALF, leading_sign
+from featlab.targets.conditions import negated
 from featlab.targets.functions import is_call, row_of
 
 # How tightly an expression binds; a child that binds less tightly than its place demands gets brackets.
 _SUM, _PRODUCT, _NEGATIVE, _POWER, _ATOM = range(5)
 _Printed = tuple[str, int]
+
+_WORDS = {"and": " and ", "or": " or ", "(": "(", ")": ")"} | {sign: sign for sign in ("<", "<=", ">", ">=")}
+_LATEX_WORDS = {
+    "and": r" \text{ and } ", "or": r" \text{ or } ", "(": r"\left(", ")": r"\right)", "<": "<", ">": ">",
+    "<=": r"\leq", ">=": r"\geq",
+}  # fmt: skip
 
 
 def text_of(tree: sympy.Expr) -> str:
@@ -37,9 +44,46 @@ def _print(tree: sympy.Expr) -> _Printed:
     if is_call(tree, "He"):
         order, argument = tree.args
         return (f"He{order}({text_of(argument)})" if order <= 12 else f"He({order}, {text_of(argument)})"), _ATOM
+    if is_call(tree, "where"):
+        condition, *choices = tree.args
+        return f"where({', '.join([_condition(condition, text_of, _WORDS), *map(text_of, choices)])})", _ATOM
     if row_of(tree) is None:
         raise TypeError(f"not a canonical tree: {type(tree).__name__}")
     return f"{tree.func.__name__}({', '.join(map(text_of, tree.args))})", _ATOM
+
+
+def _condition(tree: sympy.Expr, show: Callable[[sympy.Expr], str], words: Mapping[str, str]) -> str:
+    """A condition as comparisons joined by and and or: p q is `p and q`, 1 - p q is `not p or not q`."""
+    if is_call(tree, "step"):
+        return _comparison(tree.args[0], ">=", "<=", show, words)
+    if isinstance(tree, sympy.Mul):
+        texts = [_condition(factor, show, words) for factor in tree.args]
+        marks = [(words["("], words[")"]) if _is_alternative(factor) else ("", "") for factor in tree.args]
+        bracketed = (opened + text + closed for text, (opened, closed) in zip(texts, marks, strict=True))
+        return words["and"].join(sorted(bracketed, key=_order))
+    opposite = negated(tree)
+    if opposite is None:
+        raise TypeError(f"not a canonical condition: {tree}")
+    if is_call(opposite, "step"):
+        return _comparison(opposite.args[0], "<", ">", show, words)
+    parts = [_condition(1 - factor, show, words) for factor in opposite.args]
+    return words["or"].join(sorted(parts, key=_order))
+
+
+def _is_alternative(condition: sympy.Expr) -> bool:
+    opposite = negated(condition)
+    return opposite is not None and not is_call(opposite, "step")
+
+
+def _comparison(
+    tree: sympy.Expr, sign: str, mirrored: str, show: Callable[[sympy.Expr], str], words: Mapping[str, str]
+) -> str:
+    """`tree sign 0` with negative terms on the other side: one without variables on the right, else the longer."""
+    terms = tree.args if isinstance(tree, sympy.Add) else (tree,)
+    above = sympy.Add(*[term for term in terms if leading_sign(term) > 0])
+    below = sympy.Add(*[-term for term in terms if leading_sign(term) < 0])
+    sides = sorted((above, below), key=lambda side: (not side.free_symbols, _order(text_of(side))))
+    return f"{show(sides[0])} {words[sign if sides[0] is above else mirrored]} {show(sides[1])}"
 
 
 def _number(value: sympy.Rational) -> _Printed:
@@ -145,6 +189,8 @@ def latex_of(tree: sympy.Expr) -> str:
     if row is None:
         raise TypeError(f"not a canonical tree: {type(tree).__name__}")
     arguments = [latex_of(argument) for argument in tree.args]
+    if is_call(tree, "where"):
+        arguments[0] = r"\text{if } " + _condition(tree.args[0], latex_of, _LATEX_WORDS)
     return row.latex.format(*arguments, joined=", ".join(arguments))
 
 

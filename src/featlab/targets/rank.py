@@ -54,6 +54,8 @@ def relevant_subspace(probe: Probe, variables: int, group: Sequence[int]) -> Flo
     Three proposals, the first that holds: the space found by derivatives and jumps; that of everything inside a
     function (for targets too steep to sample); the axes along which values change (for targets that seldom vary).
     """
+    if not len(group):
+        return np.zeros((0, 0))
     found = _smooth_rows(probe, variables).joined(_jump_rows(probe, variables))
     wider = found.joined(*[_unit_rows(inner(_probe_points(variables))) for inner in probe.inner])
     for rows in (found, wider):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -14,7 +14,6 @@ from featlab.gaussian.matrices import reduced_rows
 from featlab.targets.canonical import canonical, free_names
 from featlab.targets.evaluate import Floats, gradient_at, gradients, number, value_at, values
 from featlab.targets.functions import row_of
-from featlab.targets.kinks import surfaces
 from featlab.targets.polynomials import expanded_hermite, expanded_terms, polynomial_degree
 from featlab.targets.printing import text_of
 from featlab.targets.rank import Probe, relevant_subspace
@@ -34,10 +33,10 @@ class Reduced:
     remarks: tuple[str, ...]
 
 
-def _probe_of(tree: sympy.Expr, names: Sequence[str]) -> Probe:
+def _probe_of(tree: sympy.Expr, names: Sequence[str], rough: Mapping[sympy.Expr, str]) -> Probe:
     """The rank test's view of a tree."""
     inner = {argument for node in sympy.preorder_traversal(tree) if row_of(node) for argument in node.args}
-    jumps = [surface for surface, kind in surfaces(tree).items() if kind != "corner"]
+    jumps = [surface for surface, kind in rough.items() if kind != "corner"]
     return Probe(
         value=value_at(tree, names),
         jet=lambda points: gradients(tree, names, points),
@@ -46,12 +45,19 @@ def _probe_of(tree: sympy.Expr, names: Sequence[str]) -> Probe:
     )
 
 
-def reduce(tree: sympy.Expr, typed: Sequence[str], typed_noise: Sequence[str]) -> Reduced:
-    """The tree in its true directions; `typed` and `typed_noise` are the variables that the user wrote."""
+def reduce(
+    tree: sympy.Expr, rough: Mapping[sympy.Expr, str], typed: Sequence[str], typed_noise: Sequence[str]
+) -> Reduced:
+    """The tree in its true directions.
+
+    Args:
+        tree: canonical; rough: its `surfaces`.
+        typed, typed_noise: the variables that the user wrote.
+    """
     directions = free_names(tree, "h")
     noises = free_names(tree, "xi")
     names = [*directions, *noises]
-    probe = _probe_of(tree, names)
+    probe = _probe_of(tree, names, rough)
     basis = relevant_subspace(probe, len(names), range(len(directions)))
     noise_basis = relevant_subspace(probe, len(names), range(len(directions), len(names)))
     if not len(basis):
@@ -210,15 +216,16 @@ def basis_remarks(
         remarks.append(f"{' and '.join(gone)} {verb} not matter: the target does not depend on {pronoun}")
     if rows.rows + len(gone) < len(typed):
         remarks.append(f"the target varies along {rows.rows} of the {len(typed)} {plural} that were typed")
-    for k in range(rows.rows):
+    for k, row in enumerate(in_floats(rows)):
         name = f"{prefix}{k + 1}"
-        meaning = _linear_text(in_floats(rows)[k], names)
+        meaning = linear_text(row, names)
         if meaning != name:
             remarks.append(f"{name} here stands for {meaning}")
     return remarks
 
 
-def _linear_text(coefficients: Floats, names: Sequence[str]) -> str:
+def linear_text(coefficients: Floats, names: Sequence[str]) -> str:
+    """A linear form in words, its coefficients to four digits."""
     text = ""
     for coefficient, name in zip(coefficients, names, strict=True):
         if abs(coefficient) < 1e-12:

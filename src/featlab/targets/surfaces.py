@@ -1,4 +1,6 @@
-"""Points on a surface {K = 0}: where random lines cross it, and where |K| comes down to zero without crossing.
+"""Points that look for something: where a function is lowest, and a surface {K = 0}.
+
+A surface is found where random lines cross it, and where |K| comes down to zero without crossing.
 
 All points are deterministic: they come from fixed keys.
 """
@@ -27,6 +29,30 @@ def gaussian_points(count: int, variables: int, key: int = 0) -> Floats:
 def unit_vectors(vectors: Floats) -> Floats:
     """The vectors along the last axis, divided by their lengths."""
     return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+
+
+def within(points: Floats, reach: float) -> Floats:
+    """The points, those further out than `reach` moved in to that distance."""
+    length = np.linalg.norm(points, axis=-1, keepdims=True)
+    return points * np.minimum(1.0, reach / np.maximum(length, 1e-12))
+
+
+def spread_points(variables: int, reach: float, count: int = 400) -> Floats:
+    """Gaussian points stretched by 1, 2, 4 and 8, none further out than `reach`."""
+    points = np.concatenate([scale * gaussian_points(count, variables, 7) for scale in (1.0, 2.0, 4.0, 8.0)])
+    return within(points, reach)
+
+
+def low_points(function: Function, variables: int, reach: float) -> Floats:
+    """Spread points, and points found by moving those with the lowest values of the function further down."""
+    points = spread_points(variables, reach)
+    best = points
+    for round_number, scale in enumerate((2.0, 1.0, 0.5, 0.2, 0.05)):
+        height = function(best)
+        lowest = best[np.argsort(np.where(np.isnan(height), np.inf, height))[:8]]
+        moves = scale * gaussian_points(8 * 24, variables, 30 + round_number)
+        best = np.concatenate([lowest, within(np.repeat(lowest, 24, axis=0) + moves, reach)])
+    return np.concatenate([points, best])
 
 
 class Crossings(NamedTuple):
