@@ -189,10 +189,17 @@ def export(
     destination: Annotated[Path, typer.Argument(metavar="OUT", help="A .nc, .csv or .parquet file.")],
     store: _StoreOption = None,
 ) -> None:
-    """Write the results to a netCDF, CSV or Parquet file."""
+    """Write the results to a netCDF, CSV or Parquet file; what is missing is said, and by the exit code."""
     from featlab.study.tables import export as write
+    from featlab.study.tables import unfinished
 
     typer.echo(f"Written to {write(file, destination, store=store)}", err=True)
+    failed, missing, total = unfinished(file, store)
+    if failed or missing:
+        lacks = " and ".join(f"{count:,} {word}" for count, word in ((missing, "missing"), (failed, "failed")) if count)
+        done = total - failed - missing
+        typer.echo(f"featlab: the study is not finished: of {total:,} runs {lacks}; the file holds {done:,}", err=True)
+    leave(failed=failed, missing=missing)
 
 
 def _opened(file: Path, store: Path | None) -> tuple[Study, Runner, Path]:

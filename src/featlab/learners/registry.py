@@ -64,7 +64,7 @@ def load_object(reference: str, parameter: str) -> Any:
     module, _, name = reference.partition(":")
     try:
         return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as fault:
+    except (ImportError, AttributeError, ValueError, TypeError, SyntaxError) as fault:
         expected = f"module:name of something that can be imported ({fault})"
         raise InvalidParameter(parameter, reference, expected) from fault
 

@@ -214,7 +214,7 @@ def read_study(path: str | Path) -> StudyFile:
     """
     path = Path(path)
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))  # some editors begin a file with a mark
     except OSError as fault:
         raise InvalidStudy(f"{path}: cannot be read: {fault.strerror or fault}") from None
     except UnicodeDecodeError as fault:
