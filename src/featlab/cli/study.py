@@ -1,7 +1,7 @@
 """`featlab study ...`: plan, run, status, submit, collect, export.
 
-Exit codes: 0, all is done; 1, some points failed; 2, misuse; 3, points are missing; 4, the store or the engine is in
-trouble; 130, interrupted.
+Exit codes: 0, all is done; 1, some points failed; 2, misuse; 3, points are missing; 4, the store, the engine or an
+output file is in trouble; 130, interrupted; 70, a fault of featlab itself (as for every command).
 """
 
 from __future__ import annotations

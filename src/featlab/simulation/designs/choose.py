@@ -37,7 +37,7 @@ class DoesNotFit(FeatlabError):
     def __init__(self, needed: int, available: int, kind: str, fitting: Sequence[str] = ()) -> None:
         self.needed, self.available, self.kind, self.fitting = needed, available, kind, tuple(fitting)
         others = " or ".join(f"design={other!r}" for other in fitting)
-        remedy = f"take {others}, on which it fits, or" if fitting else "no other design needs less; take"
+        remedy = f"take {others}, on which it fits, or" if fitting else "it fits on no design; take"
         super().__init__(
             f"one seed on the design {kind!r} needs {needed:,} bytes, {available:,} are available; {remedy} "
             "fewer samples, or a narrower student"
