@@ -52,9 +52,9 @@ def exit_cleanly(command: Callable[Parameters, Result]) -> Callable[Parameters, 
             raise typer.Exit(UNHEARD) from None
         except OSError as fault:
             show_traceback()
-            unwritten = "standard output: " if _give_up_stdout() else ""
-            where = unwritten if fault.filename is None else f"{os.fspath(fault.filename)}: "
-            fail(f"{where}{fault_words(fault)}", TROUBLE)
+            _give_up_stdout()
+            where = "the output" if fault.filename is None else os.fspath(fault.filename)
+            fail(f"{where}: {fault_words(fault)}", TROUBLE)
         except KeyboardInterrupt:
             fail("interrupted", INTERRUPTED)
 
@@ -82,15 +82,13 @@ def _details_wanted() -> bool:
     return sys.argv[1:2] == [DEBUG]
 
 
-def _give_up_stdout() -> bool:
-    """Whether what is still to be written there cannot be; then Python does not try it again at its end."""
+def _give_up_stdout() -> None:
+    """If what is still to be written there cannot be, Python shall not try it again at its end, and complain."""
     try:
         sys.stdout.flush()
     except OSError:
         with suppress(OSError, ValueError):  # it may be no file at all, in a test
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return True
-    return False
 
 
 def _exit_code(fault: FeatlabError) -> int:

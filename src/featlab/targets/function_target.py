@@ -138,8 +138,8 @@ def _jump_doubts(stray: Floats, names: Sequence[str]) -> list[str]:
     if not len(stray):
         return []
     said = (
-        f"the function jumps at {_point_words(stray[0], names)}, on no plane that was found, and integrals are not cut there: declare it by "
-        "kinks=(surface,), a function of the fields that is zero there"
+        f"the function jumps at {_point_words(stray[0], names)}, on no plane that was found, and integrals are not cut "
+        "there: declare it by kinks=(surface,), a function of the fields that is zero there"
     )
     return [said]
 

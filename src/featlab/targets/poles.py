@@ -3,7 +3,9 @@
 On lines cut into short pieces, every highest point of |f| is climbed to rounding error. There |f| ~ distance^(-s) is
 fitted at distances down to 1e-9: a smooth maximum, however narrow, has s = 0 by then. Beside the lines the pole is
 looked for again: if it is there too it lies on a surface, and E f^2 is infinite from its s = 1/2 on; what is stronger
-than beside it, or not there, may lie at a point, and E f^2 is infinite from s = rank/2 on at the latest. A pole that is lower at 1/160 from its centre than what surrounds it may be missed.
+than beside it, or not there, may lie at a point, and E f^2 is infinite from s = rank/2 on at the latest.
+
+A pole that is lower, 1/160 from its centre, than what surrounds it may be missed.
 """
 
 from __future__ import annotations
