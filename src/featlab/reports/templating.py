@@ -19,7 +19,8 @@ _ELEMENT = re.compile(r"<(?=/?[A-Za-z][A-Za-z0-9-]*[\s/>]|/?[A-Za-z][A-Za-z0-9-]
 
 @cache
 def _environment(markdown: bool) -> Environment:
-    return Environment(  # nosec B701: Markdown is not HTML, and `_without_elements` takes the place of escaping
+    # Markdown is not HTML: there `_without_elements` takes the place of escaping.
+    return Environment(  # nosec B701
         loader=PackageLoader("featlab.reports"),
         autoescape=not markdown,
         finalize=_without_elements if markdown else None,
