@@ -242,6 +242,13 @@ def test_results_that_cannot_be_written_are_noticed_before_anything_runs(tmp_pat
     assert "results cannot be written: Not a directory" in done.output
 
 
+def test_a_gallery_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "taken").touch()
+    done = run("gallery", tmp_path / "taken" / "site", "--results", tmp_path)
+    assert done.exit_code == 4
+    assert "the gallery cannot be written" in done.output
+
+
 def test_a_verdict_is_said_though_its_report_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def no_room(*_: Any) -> None:
         raise OSError(28, "No space left on device")

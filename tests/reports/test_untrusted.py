@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
+from featlab.errors import Unwritable
 from featlab.exhibits import Size, run_exhibit
 from featlab.exhibits.report import UnreadableReport, read_report, report_path, write_report
 from featlab.reports import gallery
 from featlab.reports.exhibits import ReportedExhibit, reproduction
-from featlab.reports.gallery import NotWritten, write_gallery
+from featlab.reports.gallery import write_gallery
 from tests.exhibits.toy import exhibit
 
 SCRIPT = "<script>alert(1)</script>"
@@ -198,7 +199,7 @@ def test_an_old_site_survives_a_disk(results: Path, monkeypatch: pytest.MonkeyPa
             return rename(self, goal)
 
         monkeypatch.setattr(Path, "rename", once_only)
-    with pytest.raises(NotWritten, match="cannot be written"):
+    with pytest.raises(Unwritable, match="cannot be written"):
         write_gallery(results.parent / "site", results)
     assert site(results) == before
     assert sorted(path.name for path in results.parent.iterdir()) == ["results", "site"]

@@ -15,7 +15,7 @@ from typing import NoReturn, ParamSpec, TypeVar
 
 import typer
 
-from featlab.errors import FeatlabError
+from featlab.errors import FeatlabError, Unwritable
 from featlab.files import fault_words
 
 FAILED, MISUSE, MISSING, TROUBLE, UNFORESEEN, INTERRUPTED, UNHEARD = 1, 2, 3, 4, 70, 130, 141
@@ -95,4 +95,4 @@ def _exit_code(fault: FeatlabError) -> int:
     """Trouble with a store, an engine or a file has a code of its own; everything else is misuse."""
     from featlab.study.faults import EngineFault, StoreFault
 
-    return TROUBLE if isinstance(fault, EngineFault | StoreFault) else MISUSE
+    return TROUBLE if isinstance(fault, EngineFault | StoreFault | Unwritable) else MISUSE

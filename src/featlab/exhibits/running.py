@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from featlab.errors import FeatlabError
+from featlab.errors import FeatlabError, Unwritable
 from featlab.exhibits.declared import judged
 from featlab.exhibits.drawn import drawn
 from featlab.exhibits.protocol import Exhibit, Part, Size
@@ -34,7 +34,7 @@ class RunsFailed(FeatlabError):
     """Some runs of an exhibit's studies failed; the message says of what."""
 
 
-class ResultsUnwritable(FeatlabError):
+class ResultsUnwritable(Unwritable):
     """Nothing can be written into the results; the message says why.
 
     Attributes:

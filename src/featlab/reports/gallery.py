@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from featlab.errors import FeatlabError
+from featlab.errors import FeatlabError, Unwritable
 from featlab.exhibits import Exhibit, Report, Size, all_exhibits
 from featlab.exhibits.report import read_report, report_path
 from featlab.exhibits.verdict import CheckResult, ClaimVerdict
@@ -49,10 +49,6 @@ class NotAGallery(FeatlabError):
     """A directory that holds something else is not written over."""
 
 
-class NotWritten(FeatlabError):
-    """A site that cannot be written; one that was there before still is."""
-
-
 @dataclass(frozen=True)
 class GalleryCounts:
     """How many exhibits a gallery shows, and how many there are."""
@@ -80,7 +76,8 @@ def write_gallery(directory: Path, results: Path, size: Size | None = None) -> G
         with _built_beside(place) as beside:
             _write_site(beside, entries, results)
     except OSError as fault:
-        raise NotWritten(f"{directory}: the gallery cannot be written: {fault_words(fault)}") from fault
+        at = "" if fault.filename is None else f" ({fault.filename})"
+        raise Unwritable(f"{directory}: the gallery cannot be written: {fault_words(fault)}{at}") from fault
     return GalleryCounts(sum(entry.report is not None for entry in entries), len(entries))
 
 
