@@ -217,6 +217,39 @@ def test_values_are_checked_before_anything_runs(tmp_path: Path, top: str, fixed
     assert [entry.name for entry in tmp_path.iterdir()] == ["study.toml"]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("learner = 3", "learner = [1]", "learner = 'json:loads'", "learner = '../x:f'", "target = [1]", "target = 3"),
+        *("noise = [1]", "noise = true", "spike = [1]", "alignment = 'x'", "seeds = ['a']", "seeds = [nan]"),
+        *("times = ['a']", "times = [[1]]", "times = []", "step_size = 'd^1/0'", "design = 3", "dtype = ['float32']"),
+        *("memory = 1.5", "width = [1]", "activation = 3"),
+    ],
+)
+def test_values_of_a_wrong_type_are_no_tracebacks(tmp_path: Path, line: str) -> None:
+    """Reproduces a campaign of 195 odd invocations, of which 13 ended in one."""
+    name = line.partition(" ")[0]
+    given = {"target": "'h1'", "learner": "'online-sgd'", "dim": "9", "step_size": "0.1", "times": "[0]"}
+    lines = [f"{key} = {value}" for key, value in given.items() if key != name]
+    path = tmp_path / "study.toml"
+    path.write_text("\n".join(["kind = 'simulate'", "[fixed]", *lines, line]))
+    done = run("study", "plan", path, "--no-probe")
+    assert done.exit_code == 2, done.exception
+    assert done.output.startswith("featlab: ")
+
+
+def test_a_study_without_an_end_is_not_read() -> None:
+    done = run("study", "plan", "/dev/zero", "--no-probe")
+    assert done.exit_code == 2
+    assert "larger than" in done.output
+
+
+def test_observing_a_number(tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text("observe = 3\n" + STUDY)
+    assert "observe: got 3, expected a list of names" in run("study", "plan", path, "--no-probe").output
+
+
 def test_a_dimension_beyond_whole_floats_is_a_number(tmp_path: Path) -> None:
     path = tmp_path / "study.toml"
     path.write_text(SIMULATION.format(top="", fixed="dim = 1e18").replace("[0, 1]", "[0]"))
