@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench audit lock clean
 
 # The main job, once, on the README's example: prints the explanation and writes it as a page with pictures.
 demo: $(VENV)/.installed
@@ -20,6 +20,18 @@ check: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks
+
+# Known weaknesses: of the code (bandit, with the exceptions that pyproject.toml justifies), and of what is installed
+# (pip-audit, which asks a database on the web).
+audit: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet --constraint requirements-dev.lock --editable ".[audit]"
+	$(BIN)/bandit --quiet --recursive src --configfile pyproject.toml
+	$(BIN)/pip-audit --skip-editable
+
+# The versions that development was last done with, found anew: what pip would install into an empty environment.
+lock: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet --dry-run --ignore-installed --report $(VENV)/lock.json --editable ".[dev,audit]"
+	$(BIN)/python -m benchmarks.lock $(VENV)/lock.json > requirements-dev.lock
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -10,6 +10,10 @@ class FeatlabError(Exception):
     """Base class of every exception that featlab raises on purpose."""
 
 
+class Unwritable(FeatlabError):
+    """A file or directory that cannot be written; what was there before still is."""
+
+
 class InvalidTarget(FeatlabError):
     """A target that cannot be used: not in the language, or not an admissible function.
 

@@ -95,4 +95,4 @@ def test_two_processes_may_judge_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "replace", after_the_other)
     write_report(tmp_path, report)
     assert read_report(tmp_path, "toy", Size.QUICK) == report
-    assert not list(report_path(tmp_path, "toy", Size.QUICK).parent.glob("*partial*"))
+    assert not list(report_path(tmp_path, "toy", Size.QUICK).parent.glob(".featlab-*"))

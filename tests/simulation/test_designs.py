@@ -151,6 +151,19 @@ def test_what_does_not_fit_is_refused_with_its_size():
     assert caught.value.needed > 2.4e13
     assert caught.value.available == 10**9
     assert choose(demand, True, "virtual", memory=10**9).seeds_at_once >= 1
+    assert caught.value.fitting == ("virtual", "streamed")
+
+
+def test_a_refusal_recommends_only_what_fits():
+    demand = Demand(dim=10**6, known=1, width=1, rows=3 * 10**6, uses=10)
+    for kind in ("auto", "virtual", "streamed", "dense"):
+        with pytest.raises(DoesNotFit, match="it fits on no design; take fewer samples") as caught:
+            choose(demand, True, kind, memory=10**3)
+        assert "design='" not in str(caught.value)
+    least = choose(demand, True, "virtual", memory=10**12).bytes_per_seed
+    with pytest.raises(DoesNotFit) as caught:
+        choose(demand, True, "virtual", memory=least - 1)
+    assert "virtual" not in caught.value.fitting
 
 
 @pytest.mark.parametrize(

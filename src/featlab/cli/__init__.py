@@ -5,17 +5,28 @@ Internal: modules and names may change; what is public of them is in `featlab`.
 
 from __future__ import annotations
 
+import os
 import sys
+
+# In fewer columns no line can be set: who asks for them (COLUMNS=0) has said nothing.
+_LEAST_COLUMNS = 20
 
 
 def main() -> None:
     """The entry point `featlab`."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) < _LEAST_COLUMNS:
+        del os.environ["COLUMNS"]
     try:
         from featlab.cli.app import app
 
         app(prog_name="featlab")
     except KeyboardInterrupt:
         sys.exit(130)
+    except Exception as fault:  # noqa: BLE001 - the last line of defence, which says so
+        from featlab.cli.errors import unforeseen
+
+        sys.exit(unforeseen(fault))
 
 
 __all__ = ["main"]

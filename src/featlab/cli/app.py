@@ -8,6 +8,7 @@ import typer
 
 import featlab
 from featlab.cli.compare import COMPARE_EPILOG, compare
+from featlab.cli.errors import DEBUG
 from featlab.cli.exhibit import GALLERY_EPILOG, exhibit_app, gallery
 from featlab.cli.experiment_options import RunCommand
 from featlab.cli.explain import EXPLAIN_EPILOG, explain
@@ -35,6 +36,7 @@ def common(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
+    debug: Annotated[bool, typer.Option(DEBUG, help="Show a traceback where something unforeseen happens.")] = False,
 ) -> None:
     """What a shallow network can learn of a function, by which algorithm, from how much data."""
 

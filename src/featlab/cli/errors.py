@@ -1,25 +1,35 @@
-"""How a command ends: misuse is a line on stderr and exit code 2, never a traceback."""
+"""How a command ends: misuse is a line on stderr and exit code 2, a file that fails is 4; never a traceback.
+
+What nobody foresaw is one line, too, with exit code 70; `featlab --debug ...` shows where it came from.
+"""
 
 from __future__ import annotations
 
 import functools
+import os
+import sys
+import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NoReturn, ParamSpec, TypeVar
 
 import typer
 
-from featlab.errors import FeatlabError
+from featlab.errors import FeatlabError, Unwritable
+from featlab.files import fault_words
 
-FAILED, MISUSE, MISSING, TROUBLE, INTERRUPTED = 1, 2, 3, 4, 130
+FAILED, MISUSE, MISSING, TROUBLE, UNFORESEEN, INTERRUPTED, UNHEARD = 1, 2, 3, 4, 70, 130, 141
+DEBUG = "--debug"
+_LONGEST_LINE = 300
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
-def fail(message: str) -> NoReturn:
-    """Say what is wrong on stderr and leave with the exit code of a misuse."""
+def fail(message: str, code: int = MISUSE) -> NoReturn:
+    """Say what is wrong on stderr and leave, with the exit code of a misuse unless another is given."""
     typer.echo(f"featlab: {message}", err=True)
-    raise typer.Exit(MISUSE)
+    raise typer.Exit(code)
 
 
 def leave(*, failed: int, missing: int) -> None:
@@ -29,24 +39,60 @@ def leave(*, failed: int, missing: int) -> None:
 
 
 def exit_cleanly(command: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Turn featlab's own exceptions and Ctrl-C into messages and exit codes."""
+    """Turn featlab's own exceptions, faults of files and Ctrl-C into messages and exit codes."""
 
     @functools.wraps(command)
     def wrapped(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         try:
             return command(*args, **kwargs)
         except FeatlabError as fault:
-            typer.echo(f"featlab: {fault}", err=True)
-            raise typer.Exit(_exit_code(fault)) from None
+            fail(str(fault), _exit_code(fault))
+        except BrokenPipeError:  # whoever reads has heard enough, as `| head` does
+            _give_up_stdout()
+            raise typer.Exit(UNHEARD) from None
+        except OSError as fault:
+            show_traceback()
+            _give_up_stdout()
+            where = "the output" if fault.filename is None else os.fspath(fault.filename)
+            fail(f"{where}: {fault_words(fault)}", TROUBLE)
         except KeyboardInterrupt:
-            typer.echo("featlab: interrupted", err=True)
-            raise typer.Exit(INTERRUPTED) from None
+            fail("interrupted", INTERRUPTED)
 
     return wrapped
 
 
+def unforeseen(fault: Exception) -> int:
+    """The last line of defence: say in one line what nobody foresaw; the exit code."""
+    show_traceback()
+    line = " ".join(f"{type(fault).__name__}: {fault}".split())
+    line = line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 3] + "..."
+    hint = f"; `featlab {DEBUG} ...` with the same arguments shows where; please report it"
+    typer.echo(f"featlab: a fault of featlab itself: {line}{'' if _details_wanted() else hint}", err=True)
+    _give_up_stdout()
+    return UNFORESEEN
+
+
+def show_traceback() -> None:
+    """Of the exception that is being handled, if `featlab --debug` was asked for."""
+    if _details_wanted():
+        traceback.print_exc()
+
+
+def _details_wanted() -> bool:
+    return sys.argv[1:2] == [DEBUG]
+
+
+def _give_up_stdout() -> None:
+    """If what is still to be written there cannot be, Python shall not try it again at its end, and complain."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with suppress(OSError, ValueError):  # it may be no file at all, in a test
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _exit_code(fault: FeatlabError) -> int:
-    """Trouble with a study's store or engine has a code of its own; everything else is misuse."""
+    """Trouble with a store, an engine or a file has a code of its own; everything else is misuse."""
     from featlab.study.faults import EngineFault, StoreFault
 
-    return TROUBLE if isinstance(fault, EngineFault | StoreFault) else MISUSE
+    return TROUBLE if isinstance(fault, EngineFault | StoreFault | Unwritable) else MISUSE

@@ -1,7 +1,7 @@
 """`featlab exhibit ...` and `featlab gallery`: the claims of the literature, put to the test.
 
 Exit codes: 0, every exhibit has a verdict, whichever; 1, some runs failed; 2, misuse; 3, runs are still missing (on
-Slurm); 4, a store or an engine is in trouble; 130, interrupted.
+Slurm); 4, a store, an engine or the results directory is in trouble; 130, interrupted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from featlab.cli.errors import INTERRUPTED, exit_cleanly, fail, leave
+from featlab.cli.errors import INTERRUPTED, TROUBLE, exit_cleanly, fail, leave
 from featlab.cli.showing import examples
 from featlab.cli.study_running import AsJson, Retry, Scheduler, Wait, Workers, chosen_engine, progress_bar
 
@@ -78,19 +78,19 @@ def run_exhibits(
     """Run exhibits, or what is missing of them, and print their verdicts. Pictures and reports go to the results."""
     from featlab.exhibits import run_exhibit
     from featlab.exhibits.cluster import submit_exhibit
-    from featlab.exhibits.running import RunsFailed
+    from featlab.exhibits.running import ResultsUnwritable, RunsFailed
 
-    chosen, of_size = _chosen(ids), _size(size)
+    chosen, of_size, options = _chosen(ids), _size(size), _split_options(sbatch)
     on = None if engine == "slurm" else chosen_engine(engine, workers, scheduler)
     reports: list[Report] = []
     failures: list[str] = []
     waiting: list[str] = []
+    unwritten: str | None = None
     with progress_bar(sys.stderr.isatty() and not as_json and on is not None) as bar:
         for exhibit in chosen:
             try:
                 made: Report | list[str]
                 if on is None:
-                    options = shlex.split(sbatch)
                     made = submit_exhibit(
                         exhibit, of_size, results, array=array, options=options, retry_failed=retry_failed
                     )
@@ -108,6 +108,8 @@ def run_exhibits(
             except RunsFailed as fault:
                 failures.append(str(fault))
                 continue
+            except ResultsUnwritable as fault:
+                made, unwritten = fault.report or [], str(fault)
             except KeyboardInterrupt:
                 typer.echo("featlab: interrupted; the same command goes on from there", err=True)
                 raise typer.Exit(INTERRUPTED) from None
@@ -116,7 +118,9 @@ def run_exhibits(
             else:
                 reports.append(made)
                 _tell(exhibit, made, results, alone=len(chosen) == 1, quiet=as_json)
-    _leave(reports, failures, waiting, as_json)
+            if unwritten is not None:
+                break
+    _leave(reports, failures, waiting, unwritten, as_json)
 
 
 @exhibit_app.command("table")
@@ -163,6 +167,13 @@ def _size(word: str) -> Size:
     return Size(word)
 
 
+def _split_options(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as fault:
+        fail(f"--sbatch: got {text!r}, expected options as in a shell: {fault}")
+
+
 def _tell(exhibit: Exhibit, report: Report, results: Path, *, alone: bool, quiet: bool) -> None:
     from featlab.exhibits.report import report_path
     from featlab.reports.exhibits import report_text, verdict_line
@@ -173,7 +184,9 @@ def _tell(exhibit: Exhibit, report: Report, results: Path, *, alone: bool, quiet
     typer.echo(report_text(exhibit, report, os.fspath(directory)) if alone else verdict_line(exhibit, report))
 
 
-def _leave(reports: list[Report], failures: list[str], waiting: list[str], as_json: bool) -> None:
+def _leave(
+    reports: list[Report], failures: list[str], waiting: list[str], unwritten: str | None, as_json: bool
+) -> None:
     from featlab.exhibits.report import report_record
 
     if as_json:
@@ -184,4 +197,6 @@ def _leave(reports: list[Report], failures: list[str], waiting: list[str], as_js
             typer.echo(line)
         for line in failures:
             typer.echo(f"featlab: {line}", err=True)
+    if unwritten is not None:
+        fail(unwritten, TROUBLE)
     leave(failed=len(failures), missing=len(waiting))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,7 @@ import typer
 
 from featlab.cli.errors import exit_cleanly, fail
 from featlab.cli.experiment_options import AlignmentOption, SpikeOption, spiked_inputs
-from featlab.cli.showing import examples, show
+from featlab.cli.showing import check_output, examples, show, write_output
 
 if TYPE_CHECKING:
     from featlab.reports import Explanation
@@ -61,17 +62,17 @@ def explain(
     """Tell what can be learned of a function: exponents, staircase, verdict, sample costs, theory over simulation."""
     if gallery is not None and html is None:
         fail(f"--gallery: got {gallery!r}, but only a page has links; give --html FILE, too")
+    check_output("--html", html)
     explanation = _explained(expression, noise, spiked_inputs(spike, alignment), dim, simulation, budget)
-    if html is not None:
-        _write(html, explanation, gallery)
     if as_json:
         import json
 
         typer.echo(json.dumps(explanation.to_dict(), indent=2, allow_nan=False))
-        return
-    show(explanation)
+    else:
+        show(explanation)
     if html is not None:
-        typer.echo(f"The page is in {html}", err=True)
+        page = partial(_page, explanation, _seen_from(html, gallery))
+        write_output("--html", html, page, "page", quiet=as_json)
 
 
 def _explained(
@@ -92,11 +93,8 @@ def _explained(
         return compute(expression, noise=noise, inputs=inputs, dim=dim, simulation=simulation, budget=budget, tell=tell)
 
 
-def _write(path: Path, explanation: Explanation, gallery: str | None) -> None:
-    try:
-        path.write_text(explanation.to_html(_seen_from(path, gallery)), encoding="utf-8")
-    except OSError as fault:
-        fail(f"--html: got {str(path)!r}, which cannot be written: {fault.strerror or fault}")
+def _page(explanation: Explanation, gallery: str | None) -> bytes:
+    return explanation.to_html(gallery).encode("utf-8")
 
 
 def _seen_from(page: Path, gallery: str | None) -> str | None:

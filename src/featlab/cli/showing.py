@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from featlab.cli.errors import fail
+from featlab.cli.errors import TROUBLE, fail
+from featlab.files import check_writable, fault_words, write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,12 +37,19 @@ def examples(*commands: str) -> str:
 
 def check_figure(path: Path | None) -> None:
     """Before the run, not after it: a picture that could not be written would be a run lost."""
+    if path is not None and path.suffix.lower() not in _FORMATS:
+        fail(f"--figure: got {str(path)!r}, expected a name that ends in {', '.join(_FORMATS)}")
+    check_output("--figure", path)
+
+
+def check_output(option: str, path: Path | None) -> None:
+    """Refuse, before anything is computed, a file that cannot be written."""
     if path is None:
         return
-    if path.suffix.lower() not in _FORMATS:
-        fail(f"--figure: got {str(path)!r}, expected a name that ends in {', '.join(_FORMATS)}")
-    if path.is_dir() or not path.parent.is_dir():
-        fail(f"--figure: got {str(path)!r}, which cannot be written: no directory {str(path.parent)!r}")
+    try:
+        check_writable(path)
+    except OSError as fault:
+        fail(_unwritable(option, path, fault))
 
 
 def deliver(
@@ -52,15 +61,40 @@ def deliver(
     quiet: bool,
     text: Callable[[], RenderableType],
 ) -> None:
-    """The picture if a file is named for it, then JSON, or the text unless quiet; each is made only when wanted."""
-    if figure is not None:
-        _write(figure, draw())
+    """JSON, or the text unless quiet; then the picture if a file is named for it. Each is made only when wanted."""
     if as_json:
         typer.echo(json.dumps(record(), allow_nan=False))
     elif not quiet:
         show(text())
-    if figure is not None and not quiet:
-        typer.echo(f"The picture is in {figure}", err=True)
+    if figure is not None:
+        unsaid = None if as_json or not quiet else lambda: show(text())
+        write_output("--figure", figure, lambda: _drawn(draw(), figure), "picture", quiet=quiet, unsaid=unsaid)
+
+
+def write_output(
+    option: str,
+    path: Path,
+    content: Callable[[], bytes],
+    what: str,
+    *,
+    quiet: bool = False,
+    unsaid: Callable[[], None] | None = None,
+) -> None:
+    """Write a file when all else is said. If it cannot be written, what was computed is not lost: it has been shown.
+
+    Args:
+        what: the word for it.
+        quiet: do not say where it is.
+        unsaid: shows the result, if that was not wanted as long as there would be a file.
+    """
+    try:
+        write_bytes(path, content())
+    except OSError as fault:
+        if unsaid is not None:
+            unsaid()
+        fail(_unwritable(option, path, fault), TROUBLE)
+    if not quiet:
+        typer.echo(f"The {what} is in {path}", err=True)
 
 
 def show(text: RenderableType) -> None:
@@ -76,8 +110,12 @@ def show(text: RenderableType) -> None:
         typer.echo(plain_text(text, console.width))
 
 
-def _write(path: Path, figure: Figure) -> None:
-    try:
-        figure.savefig(path, dpi=150, facecolor="white")
-    except OSError as fault:
-        fail(f"--figure: got {str(path)!r}, which cannot be written: {fault.strerror or fault}")
+def _drawn(figure: Figure, path: Path) -> bytes:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=path.suffix[1:].lower(), dpi=150, facecolor="white")
+    return buffer.getvalue()
+
+
+def _unwritable(option: str, path: Path, fault: OSError) -> str:
+    missing = "" if path.parent.is_dir() else f": no directory {str(path.parent)!r}"
+    return f"{option}: got {str(path)!r}, which cannot be written: {fault_words(fault)}{missing}"

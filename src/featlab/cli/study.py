@@ -1,7 +1,7 @@
 """`featlab study ...`: plan, run, status, submit, collect, export, check.
 
-Exit codes: 0, all is done; 1, some points failed; 2, misuse; 3, points are missing; 4, the store or the engine is in
-trouble; 130, interrupted.
+Exit codes: 0, all is done; 1, some points failed; 2, misuse; 3, points are missing; 4, the store, the engine or an
+output file is in trouble; 130, interrupted; 70, a fault of featlab itself (as for every command).
 """
 
 from __future__ import annotations
@@ -199,10 +199,17 @@ def export(
     destination: Annotated[Path, typer.Argument(metavar="OUT", help="A .nc, .csv or .parquet file.")],
     store: _StoreOption = None,
 ) -> None:
-    """Write the results to a netCDF, CSV or Parquet file."""
+    """Write the results to a netCDF, CSV or Parquet file; what is missing is said, and by the exit code."""
     from featlab.study.tables import export as write
+    from featlab.study.tables import unfinished
 
     typer.echo(f"Written to {write(file, destination, store=store)}", err=True)
+    failed, missing, total = unfinished(file, store)
+    if failed or missing:
+        lacks = " and ".join(f"{count:,} {word}" for count, word in ((missing, "missing"), (failed, "failed")) if count)
+        done = total - failed - missing
+        typer.echo(f"featlab: the study is not finished: of {total:,} runs {lacks}; the file holds {done:,}", err=True)
+    leave(failed=failed, missing=missing)
 
 
 @study_app.command()

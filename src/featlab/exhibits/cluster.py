@@ -7,7 +7,7 @@ from pathlib import Path
 
 from featlab.exhibits.protocol import Exhibit, Size
 from featlab.exhibits.report import Report
-from featlab.exhibits.running import Place, RunsFailed, failure_words, judge_exhibit, places
+from featlab.exhibits.running import Place, RunsFailed, check_results, failure_words, judge_exhibit, places
 from featlab.study.drive import Progress, progress_of
 from featlab.study.estimate import stored_outcomes
 from featlab.study.identity import runs_of
@@ -26,9 +26,9 @@ def submit_exhibit(
         options: options of sbatch.
         retry_failed: also submit again what has failed.
     """
+    check_results(exhibit, size, results)
     waiting = []
     for place in places(exhibit, size, results):
-        place.store.parent.mkdir(parents=True, exist_ok=True)
         progress, job = _submitted(place, array, options, retry_failed)
         if job is not None:
             waiting.append(f"{exhibit.id}, {place.name}: {progress.done} of {progress.total} runs, job {job}")

@@ -10,6 +10,8 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from PIL import Image
 
+from featlab.files import write_bytes
+
 _DPI = 144
 _FRAME_DPI = 100
 _FRAME_MS, _LAST_MS = 160, 1600
@@ -23,7 +25,9 @@ def write_figure(figure: Figure, directory: Path, name: str = "figure") -> dict[
     for kind, options in (("svg", {"metadata": {"Date": None, "Creator": None}}), ("png", {"dpi": _DPI})):
         files[kind] = f"{name}.{kind}"
         with rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
-            figure.savefig(directory / files[kind], format=kind, **options)
+            buffer = io.BytesIO()
+            figure.savefig(buffer, format=kind, **options)
+            write_bytes(directory / files[kind], buffer.getvalue())
     return files
 
 
@@ -32,10 +36,13 @@ def write_animation(frames: Iterator[Figure], directory: Path, name: str = "anim
     images = [_image(frame) for frame in frames]
     durations = [_FRAME_MS] * (len(images) - 1) + [_LAST_MS]
     moving, still = f"{name}.gif", f"{name}-still.png"
-    images[0].save(
-        directory / moving, save_all=True, append_images=images[1:], duration=durations, loop=0, optimize=True
-    )
-    images[-1].convert("RGB").save(directory / still)
+    buffer = io.BytesIO()
+    options = {"append_images": images[1:], "duration": durations, "loop": 0, "optimize": True}
+    images[0].save(buffer, format="GIF", save_all=True, **options)
+    write_bytes(directory / moving, buffer.getvalue())
+    buffer = io.BytesIO()
+    images[-1].convert("RGB").save(buffer, format="PNG")
+    write_bytes(directory / still, buffer.getvalue())
     return {"gif": moving, "still": still}
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -14,7 +13,9 @@ import numpy as np
 
 from featlab.errors import FeatlabError
 from featlab.exhibits.protocol import Size
-from featlab.exhibits.verdict import Check, CheckResult, ClaimVerdict, Number, decide
+from featlab.exhibits.schema import Refused, read_record, report_fields
+from featlab.exhibits.verdict import Check, ClaimVerdict, Number, decide
+from featlab.files import fault_words, write_text
 
 FORMAT = 1
 
@@ -72,35 +73,28 @@ def report_record(report: Report) -> dict[str, Any]:
 def write_report(results: Path, report: Report) -> Path:
     """Write it whole or not at all."""
     path = report_path(results, report.exhibit, report.size)
-    partial = path.with_suffix(f".partial-{os.getpid()}")  # another process may be judging the same exhibit
-    partial.write_text(json.dumps(report_record(report), indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    os.replace(partial, path)
+    write_text(path, json.dumps(report_record(report), indent=1, allow_nan=False) + "\n")
     return path
 
 
 def read_report(results: Path, exhibit: str, size: Size) -> Report | None:
-    """The report of the last run, None if there is none."""
+    """The report of the last run, None if there is none. It is read as a stranger's: `featlab.exhibits.schema`.
+
+    Raises:
+        UnreadableReport: for anything but a report of that exhibit at that size; it names the file.
+    """
     path = report_path(results, exhibit, size)
-    if not path.exists():
-        return None
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        if record["format"] != FORMAT:
-            raise UnreadableReport(f"{path}: written in format {record['format']}, this featlab reads {FORMAT}")
-        return Report(
-            exhibit=record["exhibit"],
-            size=Size(record["size"]),
-            checks=[Check(**{**check, "outcome": CheckResult(check["outcome"])}) for check in record["checks"]],
-            numbers=[Number(**number) for number in record["numbers"]],
-            remarks=record["remarks"],
-            seconds=record["seconds"],
-            runs=record["runs"],
-            machines=record["machines"],
-            made=record["made"],
-            pictures=record["pictures"],
-        )
-    except (KeyError, TypeError, ValueError) as fault:
-        raise UnreadableReport(f"{path}: not a report ({fault}); run the exhibit again to remake it") from fault
+        record = read_record(path)
+        if record.get("format") != FORMAT:
+            raise Refused("format", record.get("format"), f"{FORMAT}, which this featlab reads")
+        return Report(**report_fields(record, exhibit, size))
+    except FileNotFoundError:
+        return None
+    except OSError as fault:
+        raise UnreadableReport(f"{path}: cannot be read: {fault_words(fault)}") from fault
+    except Refused as fault:
+        raise UnreadableReport(f"{path}: not a report: {fault}; run the exhibit again to remake it") from fault
 
 
 def last_report(results: Path, exhibit: str) -> Report | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from featlab.errors import FeatlabError
+from featlab.errors import FeatlabError, Unwritable
 from featlab.exhibits.declared import judged
 from featlab.exhibits.drawn import drawn
 from featlab.exhibits.protocol import Exhibit, Part, Size
@@ -17,6 +17,7 @@ from featlab.exhibits.reading import Data, View
 from featlab.exhibits.report import Report, report_path, write_report
 from featlab.exhibits.values import tabled
 from featlab.exhibits.verdict import Finding
+from featlab.files import check_writable, fault_words
 from featlab.runners import find_runner
 from featlab.study.dataset import open as open_study
 from featlab.study.dataset import provenance
@@ -31,6 +32,18 @@ _MACHINE = ("device", "cores", "python", "packages", "git")
 
 class RunsFailed(FeatlabError):
     """Some runs of an exhibit's studies failed; the message says of what."""
+
+
+class ResultsUnwritable(Unwritable):
+    """Nothing can be written into the results; the message says why.
+
+    Attributes:
+        report: what was found, if that was known by then: its runs are safe in their stores.
+    """
+
+    def __init__(self, message: str, report: Report | None = None) -> None:
+        self.report = report
+        super().__init__(message)
 
 
 @dataclass(frozen=True)
@@ -76,10 +89,11 @@ def run_exhibit(
         on_acknowledged: called with records as soon as they are safe on the disk.
 
     Raises:
-        RunsFailed: there is no verdict then.
+        RunsFailed: there is no verdict then. ResultsUnwritable: before anything runs where possible; else it has the
+            report.
     """
+    check_results(exhibit, size, results)
     for place in places(exhibit, size, results):
-        place.store.parent.mkdir(parents=True, exist_ok=True)
 
         def started(progress: Progress, name: str = place.name) -> None:
             if on_start is not None:
@@ -100,6 +114,16 @@ def run_exhibit(
     return judge_exhibit(exhibit, size, results)
 
 
+def check_results(exhibit: Exhibit, size: Size, results: Path) -> None:
+    """Make the directory of an exhibit's results, or say before anything runs that they could not be written."""
+    path = report_path(results, exhibit.id, size)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        check_writable(path)
+    except OSError as fault:
+        raise ResultsUnwritable(f"{path.parent}: results cannot be written: {fault_words(fault)}") from fault
+
+
 def judge_exhibit(exhibit: Exhibit, size: Size, results: Path) -> Report:
     """Prediction, verdict and pictures of an exhibit whose studies are complete; written into `results`."""
     began = time.perf_counter()
@@ -118,9 +142,14 @@ def judge_exhibit(exhibit: Exhibit, size: Size, results: Path) -> Report:
         runs=sum(map(len, history)),
         machines=_machines([entry["environment"] for runs in history for entry in runs]),
         made=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        pictures=_pictures(exhibit, pictured, report_path(results, exhibit.id, size).parent),
     )
-    write_report(results, report)
+    directory = report_path(results, exhibit.id, size).parent
+    try:
+        report = replace(report, pictures=_pictures(exhibit, pictured, directory))
+        write_report(results, report)
+    except OSError as fault:
+        why = f"{directory}: the report cannot be written: {fault_words(fault)}; the runs are safe, and the same "
+        raise ResultsUnwritable(f"{why}command goes on from there", report) from fault
     return report
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import signature
-from numbers import Integral, Number
+from numbers import Integral, Number, Real
 from typing import TYPE_CHECKING, Any
 
 from featlab.errors import InvalidParameter
@@ -110,7 +110,7 @@ class Experiment(Description):
             learner=learner,
             dim=positive_integer("dim", dim),
             samples=samples,
-            times=None if times is None else tuple(times),
+            times=None if times is None else tuple(times) if isinstance(times, Iterable) else (times,),
             student=_student(learner, student),
             seeds=_seed_numbers(seeds),
             key=key,
@@ -164,7 +164,9 @@ def _student(learner: Learner, student: Student | None) -> Any:
 
 def _seed_numbers(seeds: int | Iterable[int]) -> tuple[int, ...]:
     numbers = list(range(positive_integer("seeds", seeds))) if not isinstance(seeds, Iterable) else list(seeds)
-    if not numbers or any(isinstance(n, bool) or int(n) != n or not 0 <= n < _MOST_SEEDS for n in numbers):
+    if not numbers or any(
+        isinstance(n, bool) or not isinstance(n, Real) or n % 1 or not 0 <= n < _MOST_SEEDS for n in numbers
+    ):
         raise InvalidParameter("seeds", seeds, "a number of seeds, or whole numbers from 0 to 2^32 - 1")
     return tuple(int(number) for number in numbers)
 

@@ -80,7 +80,10 @@ def _once(learner: Learner, samples: int | None, times: Sequence[float] | None) 
 
 
 def _step_numbers(times: Sequence[float], unit: float) -> tuple[int, ...]:
-    values = np.atleast_1d(np.asarray(times, dtype=np.float64))
+    try:
+        values = np.atleast_1d(np.asarray(times, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise InvalidParameter("times", times, "a sequence of finite numbers, none negative") from None
     if values.ndim != 1 or values.size == 0 or not np.all(np.isfinite(values)) or np.any(values < 0):
         raise InvalidParameter("times", times, "a sequence of finite numbers, none negative")
     steps = np.unique(np.rint(values * unit))

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from featlab.errors import InvalidParameter
 from featlab.experiments.experiment import Experiment
+from featlab.learners.checks import finite_number
 from featlab.learners.fields import (
     Option,
     options_of,
@@ -196,13 +197,21 @@ def _random_features(said: Mapping[str, Any]) -> tuple[Readout, TwoLayer | None]
 
 def _target(given: Mapping[str, Any]) -> Target:
     said = {
-        name: read(name, given[name]) if isinstance(given[name], str) else given[name]
+        name: read(name, given[name]) if isinstance(given[name], str) else _numbers(name, given[name])
         for name, read in _OF_TARGET.items()
         if name in given
     }
-    alignment = said.get("alignment")
-    overlaps = tuple(alignment) if isinstance(alignment, list) else alignment
+    if not isinstance(given["target"], str):
+        raise InvalidParameter("target", given["target"], "a text, such as 'He3(h1)'")
+    overlaps = said.get("alignment")
     return _parsed(given["target"], said.get("noise", 0.0), said.get("spike"), overlaps, said.get("hypercube"))
+
+
+def _numbers(name: str, value: Any) -> Any:
+    """A number, or for the overlaps of a spike several, as a file gives them."""
+    if name == "alignment" and isinstance(value, list | tuple):
+        return tuple(finite_number(name, part) for part in value)
+    return finite_number(name, value)
 
 
 @lru_cache(maxsize=256)

@@ -26,6 +26,7 @@ _KEY = "featlab"
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _LAW = re.compile(rf"({_NUMBER})\s*(?:/\s*d(?:\^({_NUMBER}))?|\*\s*d\^\(?({_NUMBER})\)?)")
 NONE = "none"
+_WHOLE_FLOATS = 2.0**53  # larger ones are all whole, and no file says which of them are meant so
 
 
 @dataclass(frozen=True)
@@ -103,8 +104,13 @@ def plain(value: Any) -> Any:
 
 
 def value_of(field: Field[Any], said: Any) -> Any:
-    """The value of a field from what a file or a command line says: text is read, lists become tuples."""
+    """The value of a field from what a file or a command line says: text is read, lists become tuples.
+
+    A float beyond 2^53 (dim = 1e18) is read as its text: whether it counts something, its kind knows.
+    """
     kind: Kind = field.metadata[_KEY].kind
+    if isinstance(said, float) and abs(said) >= _WHOLE_FLOATS:
+        said = repr(said)
     if isinstance(said, str):
         return kind.read(field.name, said)
     return _tuples(said)

@@ -6,6 +6,7 @@ Another package registers a learner by an entry point of the group `featlab.lear
 from __future__ import annotations
 
 import importlib
+from dataclasses import is_dataclass
 from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -64,7 +65,7 @@ def load_object(reference: str, parameter: str) -> Any:
     module, _, name = reference.partition(":")
     try:
         return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as fault:
+    except (ImportError, AttributeError, ValueError, TypeError, SyntaxError) as fault:
         expected = f"module:name of something that can be imported ({fault})"
         raise InvalidParameter(parameter, reference, expected) from fault
 
@@ -85,12 +86,17 @@ def learner_class(name: str) -> type:
     Raises:
         InvalidParameter: for a name that is none, with what may have been meant.
     """
+    if not isinstance(name, str):
+        raise InvalidParameter("learner", name, "the name of a learner, or module:Class of your own")
     if name in _OWN:
         return load_object(f"featlab.learners.{_OWN[name]}", "learner")
     if name in plugins(GROUP):
         return load_plugin(plugins(GROUP)[name])
     if ":" in name:
-        return load_object(name, "learner")
+        found = load_object(name, "learner")
+        if not isinstance(found, type) or not is_dataclass(found):
+            raise InvalidParameter("learner", name, "module:Class of a learner, which is a frozen dataclass")
+        return found
     close = get_close_matches(str(name), learner_names(), n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     expected = f"one of {', '.join(learner_names())}, or module:Class of your own{hint}"

@@ -8,20 +8,26 @@ pictures/<id>.svg, .png, .gif
 
 from __future__ import annotations
 
+import os
 import re
+import secrets
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from featlab.errors import FeatlabError
+from featlab.errors import FeatlabError, Unwritable
 from featlab.exhibits import Exhibit, Report, Size, all_exhibits
 from featlab.exhibits.report import read_report, report_path
 from featlab.exhibits.verdict import CheckResult, ClaimVerdict
+from featlab.files import fault_words, write_bytes, write_text
 from featlab.reports.exhibits import REPORT_TEXTS, ReportedExhibit, by_document, verdict_counts
 from featlab.reports.templating import fill
+from featlab.reports.untrusted import picture
 
 _MARK = ".featlab-gallery"
+_DIRECTORY_MODE = 0o775  # what the umask leaves of it
 _WIDE = 520.0  # points; a single panel has 450
 # Signs beside the colours, for readers who do not see them.
 _SIGNS = {
@@ -52,17 +58,65 @@ class GalleryCounts:
 
 
 def write_gallery(directory: Path, results: Path, size: Size | None = None) -> GalleryCounts:
-    """Write the site from the reports and pictures in `results`; an earlier gallery there is replaced.
+    """Write the site from the reports and pictures in `results`; an earlier gallery there is replaced by it.
+
+    The site is built beside its place and moved there when it is complete: after any failure the earlier one stands.
+    Reports and pictures are read as a stranger's.
 
     Args:
         directory: where; it must be new, empty, or hold a gallery.
         results: where `featlab exhibit run` keeps its results.
         size: show the runs of this size; for each exhibit the largest that was run unless given.
     """
+    place = Path(os.path.realpath(directory))
     entries = [ReportedExhibit(exhibit, _report(results, exhibit, size)) for exhibit in all_exhibits()]
-    _clear(directory)
-    (directory / "pictures").mkdir(parents=True)
-    (directory / _MARK).write_text("Written by `featlab gallery`, which replaces it as a whole.\n", encoding="utf-8")
+    try:
+        _check_place(directory, place)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with _built_beside(place) as beside:
+            _write_site(beside, entries, results)
+    except OSError as fault:
+        at = "" if fault.filename is None else f" ({fault.filename})"
+        raise Unwritable(f"{directory}: the gallery cannot be written: {fault_words(fault)}{at}") from fault
+    return GalleryCounts(sum(entry.report is not None for entry in entries), len(entries))
+
+
+def _check_place(directory: Path, place: Path) -> None:
+    if not place.exists():
+        return
+    if not place.is_dir() or (any(place.iterdir()) and not (place / _MARK).exists()):
+        raise NotAGallery(f"{directory}: holds something that is no gallery; give a new or an empty directory")
+
+
+@contextmanager
+def _built_beside(place: Path) -> Iterator[Path]:
+    """A new directory that takes the place of the old one when it is complete; after a failure the old one stands."""
+    beside = place.with_name(f".featlab-{secrets.token_hex(8)}")
+    beside.mkdir(_DIRECTORY_MODE)
+    try:
+        yield beside
+        _take_place(beside, place)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _take_place(beside: Path, place: Path) -> None:
+    """Move the old site out of the way and the new one in; if that fails, the old one back."""
+    aside = beside.with_name(f"{beside.name}-old")
+    try:
+        if place.exists():
+            place.rename(aside)
+        beside.rename(place)
+    except BaseException:
+        if aside.exists() and not place.exists():
+            aside.rename(place)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _write_site(directory: Path, entries: Sequence[ReportedExhibit], results: Path) -> None:
+    (directory / "pictures").mkdir(_DIRECTORY_MODE)
+    write_text(directory / _MARK, "Written by `featlab gallery`, which replaces it as a whole.\n")
     pages = {"index": _overview(entries)}
     for document, own in by_document(entries):
         content = {"title": document.title, "document": document, "entries": own}
@@ -71,8 +125,7 @@ def write_gallery(directory: Path, results: Path, size: Size | None = None) -> G
         pictures = _copied(entry, results, directory)
         pages[entry.exhibit.id] = _exhibit(entry, pictures, wide=_is_wide(directory, pictures))
     for name, text in pages.items():
-        (directory / f"{name}.html").write_text(text, encoding="utf-8")
-    return GalleryCounts(sum(entry.report is not None for entry in entries), len(entries))
+        write_text(directory / f"{name}.html", text)
 
 
 def _overview(entries: Sequence[ReportedExhibit]) -> str:
@@ -122,7 +175,7 @@ def _copied(entry: ReportedExhibit, results: Path, directory: Path) -> dict[str,
     for kind, name in entry.report.pictures.items():
         suffix = "-still.png" if kind == "still" else f".{kind}"
         addresses[kind] = f"pictures/{entry.exhibit.id}{suffix}"
-        shutil.copyfile(source / name, directory / addresses[kind])
+        write_bytes(directory / addresses[kind], picture(source / name, kind))
     return addresses
 
 
@@ -132,11 +185,3 @@ def _is_wide(directory: Path, pictures: dict[str, str]) -> bool:
         return False
     frame = re.search(r'viewBox="0 0 ([\d.]+) ', (directory / pictures["svg"]).read_text(encoding="utf-8"))
     return frame is not None and float(frame[1]) > _WIDE
-
-
-def _clear(directory: Path) -> None:
-    if not directory.exists():
-        return
-    if not directory.is_dir() or (any(directory.iterdir()) and not (directory / _MARK).exists()):
-        raise NotAGallery(f"{directory}: holds something that is no gallery; give a new or an empty directory")
-    shutil.rmtree(directory)

@@ -31,7 +31,7 @@ def experiment_of(point: Point, **settings: Any) -> Experiment:
 def known_parameters(learner: str | None) -> frozenset[str]:
     """The names that some learner knows, and those of this one, which may be another package's."""
     every = frozenset([*COMMON_NAMES, *READOUT_NAMES, *option_table()])
-    return every if learner is None or ":" not in learner else every | known_names(learner)
+    return every | known_names(learner) if isinstance(learner, str) and ":" in learner else every
 
 
 def parameters_of_simulations(study: Study) -> frozenset[str]:

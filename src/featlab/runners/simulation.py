@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from featlab.outcome import Outcome
-from featlab.runners.questions import AXES, check, experiment_of, known_parameters, parameters_of_simulations, rows_of
+from featlab.runners.questions import AXES, experiment_of, known_parameters, parameters_of_simulations, rows_of
 from featlab.study.canonical import canonical_text
 from featlab.study.description import Point
 from featlab.study.runner import Row, Runner
@@ -20,6 +20,13 @@ def run_point(point: Point, key: int) -> list[Row]:
     if Outcome.INTERRUPTED in dataset["outcome"].values:  # by Ctrl-C, which is meant for the study
         raise KeyboardInterrupt
     return rows_of(dataset)
+
+
+def check(point: Point) -> None:
+    """Refuse what a run would refuse: values, and what this learner cannot do, observe or hold in `memory`."""
+    from featlab.simulation.simulator import check_experiment
+
+    check_experiment(experiment_of(point))
 
 
 def shape(point: Point) -> str:

@@ -81,21 +81,35 @@ def simulate(
 
 def run_experiment(experiment: Experiment, progress: bool | None = None) -> xr.Dataset:
     """What comes out of an experiment."""
+    with double_precision() if experiment.dtype == "float64" else nullcontext():
+        choice, problem, names = _prepared(experiment, experiment.memory)
+        keys = seed_keys(experiment.key, experiment.seeds)
+        show = sys.stderr.isatty() if progress is None else progress
+        runs = run(problem, experiment.plan, names, keys, choice.seeds_at_once, show)
+    device = next(iter(jax.device_put(keys).devices())).device_kind
+    return _dataset(experiment, runs, names).assign_attrs(_provenance(experiment, problem, choice, device))
+
+
+def check_experiment(experiment: Experiment) -> None:
+    """Refuse what would be refused when it is run, and run nothing; no device is asked for anything.
+
+    Memory counts only as far as the experiment says how much it may use: it may be run on another machine.
+    """
+    with double_precision() if experiment.dtype == "float64" else nullcontext():
+        _prepared(experiment, sys.maxsize if experiment.memory is None else experiment.memory)
+
+
+def _prepared(experiment: Experiment, memory: int | None) -> tuple[Choice, Problem, tuple[str, ...]]:
+    """The design, the problem and what is measured, all checked; to be called in the precision of the run."""
     target, learner, student, dim = experiment.concrete, experiment.learner, experiment.student, experiment.dim
     check_runnable(learner, student, target)
     axes = known_axes(target.inputs, target.rank)
     if dim < axes:
         raise InvalidParameter("dim", dim, f"at least {axes}: the target's directions, and one for the inputs' spike")
     wanted = demand(learner, student, target, Sizes(dim, axes, experiment.samples, np.dtype(experiment.dtype)))
-    with double_precision() if experiment.dtype == "float64" else nullcontext():
-        choice = choose(wanted, learner.equivariant, experiment.design, experiment.memory)
-        problem = Problem(target, student, learner, with_inputs(choice.design, target.inputs))
-        names = check_names(experiment.observe, algorithm(problem), student is not None)
-        keys = seed_keys(experiment.key, experiment.seeds)
-        show = sys.stderr.isatty() if progress is None else progress
-        runs = run(problem, experiment.plan, names, keys, choice.seeds_at_once, show)
-    device = next(iter(jax.device_put(keys).devices())).device_kind
-    return _dataset(experiment, runs, names).assign_attrs(_provenance(experiment, problem, choice, device))
+    choice = choose(wanted, learner.equivariant, experiment.design, memory)
+    problem = Problem(target, student, learner, with_inputs(choice.design, target.inputs))
+    return choice, problem, check_names(experiment.observe, algorithm(problem), student is not None)
 
 
 def _dataset(experiment: Experiment, runs: Runs, names: tuple[str, ...]) -> xr.Dataset:

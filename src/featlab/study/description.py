@@ -26,6 +26,7 @@ _KEYS = ("kind", "key", "repeats", "observe", *_TABLES)
 _SUFFIX = ".sqlite"
 _KEYS_BELOW = 2**64
 _OWN_NAMES = ("repeat", "run_outcome")
+_MOST_BYTES = 2**24
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,8 @@ class Study:
             raise InvalidStudy(f"repeats: got {self.repeats!r}, expected a whole number, at least 1")
         if not _is_whole(self.key) or not 0 <= self.key < _KEYS_BELOW:
             raise InvalidStudy(f"key: got {self.key!r}, expected a whole number from 0 to 2^64 - 1")
-        if self.observe is not None and (isinstance(self.observe, str) or not all(map(_is_text, self.observe))):
+        listed = isinstance(self.observe, Sequence) and not isinstance(self.observe, str)
+        if self.observe is not None and not (listed and all(map(_is_text, self.observe))):
             raise InvalidStudy(f"observe: got {self.observe!r}, expected a list of names")
         self._check_names()
         # Everything is worked out here, so that a study that exists can be run.
@@ -223,7 +225,11 @@ def read_study(path: str | Path) -> StudyFile:
     """
     path = Path(path)
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:  # which may be a pipe, and a device may have no end
+            text = file.read(_MOST_BYTES + 1)
+        if len(text) > _MOST_BYTES:
+            raise InvalidStudy(f"{path}: is larger than {_MOST_BYTES:,} bytes, which no study file is")
+        content = tomllib.loads(text.decode("utf-8-sig"))  # some editors begin a file with a mark
     except OSError as fault:
         raise InvalidStudy(f"{path}: cannot be read: {fault.strerror or fault}") from None
     except UnicodeDecodeError as fault:

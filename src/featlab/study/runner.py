@@ -93,12 +93,16 @@ def runner_from_module(address: str, directory: str) -> Runner:
 @cache
 def _loaded(address: str, directory: str) -> Runner:
     module_name, _, name = address.partition(":")
+    if not all(part.isidentifier() for part in (*module_name.split("."), name)):
+        raise InvalidStudy(f"kind: got {address!r}, expected module:function, as in an import; paths are none")
     if directory not in sys.path:
         sys.path.append(directory)
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as fault:
         raise InvalidStudy(f"kind: got {address!r}, but there is no module {fault.name!r}") from None
+    except Exception as fault:  # whatever the module of a user raises
+        raise InvalidStudy(f"kind: got {address!r}, whose import fails: {type(fault).__name__}: {fault}") from fault
     found = getattr(module, name, None)
     if not callable(found) and not isinstance(found, Runner):
         raise InvalidStudy(f"kind: got {address!r}, but {module_name} has no function or Runner {name!r}")

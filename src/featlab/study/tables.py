@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from featlab.errors import FeatlabError
+from featlab.files import check_writable, fault_words, whole
 from featlab.study.exact import float_array
 from featlab.study.faults import StoreFault
 
@@ -26,15 +26,23 @@ def export(path: str | Path, destination: str | Path, *, store: str | Path | Non
     writers = {".nc": _netcdf, ".csv": _csv, ".parquet": _parquet}
     if destination.suffix not in writers:
         raise FeatlabError(f"export: got {str(destination)!r}, expected a name that ends in {', '.join(writers)}")
-    unfinished = destination.with_name(f".{destination.name}.{os.getpid()}")
     try:
-        writers[destination.suffix](path, store, unfinished)
-        unfinished.replace(destination)
+        check_writable(destination)
+        with whole(destination) as beside:
+            writers[destination.suffix](path, store, beside)
     except OSError as fault:
-        raise StoreFault(f"{destination}: cannot be written: {fault.strerror or fault}") from fault
-    finally:
-        unfinished.unlink(missing_ok=True)
+        raise StoreFault(f"{destination}: cannot be written: {fault_words(fault)}") from fault
     return destination
+
+
+def unfinished(path: str | Path, store: str | Path | None = None) -> tuple[int, int, int]:
+    """How many runs of a study have no result (failed, missing), and how many it has in all."""
+    from featlab.study.dataset import load
+    from featlab.study.records import FAILED
+
+    results = load(path, store).results
+    failed = sum(done is not None and done.outcome == FAILED for done in results)
+    return failed, results.count(None), len(results)
 
 
 def table(path: str | Path, store: str | Path | None = None) -> pd.DataFrame:

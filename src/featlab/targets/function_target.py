@@ -1,7 +1,8 @@
 """Targets given as a NumPy or JAX function of the fields, with the rank said by the user.
 
 The same checks as for texts, with derivatives by central differences. Jumps are declared as kinks, or found by the
-values of the function if they lie on planes; a corner is known only if it is declared.
+values of the function if they lie on planes; a corner is known only if it is declared. What is no function of a point
+(random, or of its whole batch) is refused, poles are looked for, and what is left in doubt is said.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ from featlab.targets.functions import MAX_VARIABLES
 from featlab.targets.jumps import Plane, find_jumps
 from featlab.targets.kinks import Kink
 from featlab.targets.model import Target
+from featlab.targets.poles import Pole, find_poles
 from featlab.targets.rank import Probe, relevant_subspace
 from featlab.targets.reduction import basis_remarks, exact_basis, in_floats, linear_text
+from featlab.targets.repeatable import check_repeatable
 from featlab.targets.surfaces import gaussian_points, spread_points
 
 _STEP = 1e-4
@@ -37,11 +40,13 @@ def function_target(function: Function, rank: int | None, kinks: tuple[Function,
         raise InvalidParameter("rank", rank, f"the function's number of directions, 1 to {MAX_VARIABLES}")
     numpy_link = _numpy_link(function, int(rank))
     typed = [f"h{k + 1}" for k in range(rank)]
+    check_repeatable(numpy_link, int(rank))
     _check_defined(numpy_link, int(rank))
     check_not_constant(numpy_link, int(rank))
     jumps = find_jumps(numpy_link, int(rank), kinks)
     found = sorted((_surface(plane, typed) for plane in jumps.planes), key=_name)
     surfaces = (*kinks, *found)
+    poles = _uncut_poles(numpy_link, surfaces, typed)
     check_tails(numpy_link, typed)
     check_poles(numpy_link, typed, [(_name(kink), kink, _differences(kink)) for kink in surfaces])
     basis = relevant_subspace(_probe(numpy_link, surfaces, int(rank)), int(rank), range(rank))
@@ -60,7 +65,7 @@ def function_target(function: Function, rank: int | None, kinks: tuple[Function,
         typed_variables=tuple(typed),
         directions=directions,
         remarks=(*basis_remarks(rows, typed, typed, "h", "directions"), *_jump_remarks(found)),
-        doubts=(*tail_doubts(link, len(directions)), *_jump_doubts(jumps.stray, typed)),
+        doubts=(*tail_doubts(link, len(directions)), *_jump_doubts(jumps.stray, typed), *_pole_doubts(poles, typed)),
         latex=rf"\mathrm{{{_name(function).strip('<>')}}}(h)",
         source=(function, int(rank), kinks),
         numpy_function=link,
@@ -74,10 +79,11 @@ def _numpy_link(function: Function, rank: int) -> Callable[[Floats], Floats]:
     try:
         with np.errstate(all="ignore"):
             traced = type(function(points)).__module__.startswith("jax")
-    except (TypeError, IndexError) as fault:
+    except Exception as fault:  # whatever a function of a user raises
         raise InvalidTarget(
-            f"the function does not take an array of shape {points.shape}: {fault}", suggestion=_FORM
-        ) from None
+            f"the function does not take an array of shape {points.shape}: {type(fault).__name__}: {fault}",
+            suggestion=_FORM,
+        ) from fault
 
     def link(fields: Floats) -> Floats:
         if traced:
@@ -131,12 +137,40 @@ def _jump_remarks(found: Sequence[Function]) -> list[str]:
 def _jump_doubts(stray: Floats, names: Sequence[str]) -> list[str]:
     if not len(stray):
         return []
-    at = ", ".join(f"{name} = {x:.4g}" for name, x in zip(names, stray[0], strict=True))
     said = (
-        f"the function jumps at {at}, on no plane that was found, and integrals are not cut there: declare it by "
-        "kinks=(surface,), a function of the fields that is zero there"
+        f"the function jumps at {_point_words(stray[0], names)}, on no plane that was found, and integrals are not cut "
+        "there: declare it by kinks=(surface,), a function of the fields that is zero there"
     )
     return [said]
+
+
+def _uncut_poles(link: Callable[[Floats], Floats], surfaces: Sequence[Function], names: Sequence[str]) -> list[Pole]:
+    """Poles where integrals are not cut; one that is too strong is refused, wherever it lies."""
+    poles = find_poles(link, len(names))
+    if poles and poles[0].too_strong:
+        s = poles[0].strength
+        raise InvalidTarget(
+            f"not square-integrable under the Gaussian: it grows like the power -{s:.3g} of the distance to "
+            f"{_point_words(poles[0].point, names)}",
+            suggestion="a pole of strength below 1/2, such as abs(h1)**-0.25, is allowed",
+        )
+    return [pole for pole in poles if not any(abs(float(surface(pole.point[None])[0])) < 1e-6 for surface in surfaces)]
+
+
+def _pole_doubts(poles: Sequence[Pole], names: Sequence[str]) -> list[str]:
+    if not poles:
+        return []
+    said = (
+        f"the function grows without bound, like the power -{poles[0].strength:.2g} of the distance to "
+        f"{_point_words(poles[0].point, names)}, and integrals are not cut there: declare it by kinks=(surface,), a "
+        "function of the fields that is zero there"
+    )
+    return [said]
+
+
+def _point_words(point: Floats, names: Sequence[str]) -> str:
+    rounded = np.where(np.abs(point) < 1e-9, 0.0, point)
+    return ", ".join(f"{name} = {x:.4g}" for name, x in zip(names, rounded, strict=True))
 
 
 def _name(function: Function) -> str:

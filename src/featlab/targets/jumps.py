@@ -99,9 +99,14 @@ def _located(
         low, below = np.where(right, middle, low), np.where(right, between, below)
         high, above = np.where(right, high, middle), np.where(right, above, between)
         if (high - low).max() > _WIDE / 2:
-            wide = np.abs(above - below)
-    change = np.abs(above - below)
+            wide = _change(below, above)
+    change = _change(below, above)
     return (change > 0.5 * wide) & (change > _LEAST * spread), 0.5 * (low + high)
+
+
+def _change(below: Floats, above: Floats) -> Floats:
+    with np.errstate(all="ignore"):  # between two poles it is not a number, and no jump
+        return np.abs(above - below)
 
 
 def _crossed(kink: Function, points: Floats, directions: Floats) -> Truths:

@@ -30,6 +30,7 @@ from featlab.targets.model import Target, target
 _SIGNS = ("alternating", "ones")
 # Of the polynomial's mean, which h* would add up D times.
 _ROUNDING = 1e-10
+_DECIMAL = r"(?:\d+\.?\d*|\.\d+)"
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,7 @@ def tree_in_words(text: str, noise: float = 0.0) -> TreeTarget:
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or name not in ("blocks", "signs"):
             raise InvalidTarget(f"{part!r} is no part of a tree", text=text, suggestion="blocks=2, or signs=ones")
-        options[name] = int(value) if re.fullmatch(r"\d+", value) else value
+        options[name] = int(value) if re.fullmatch(r"\d{1,15}", value) else value
     return tree_target(parts[0], parts[1], noise=noise, **options)
 
 
@@ -252,10 +253,10 @@ def _check_count(name: str, value: object) -> None:
 
 def _width(text: str, part: str) -> dict[str, Any]:
     """D, or the exponent of its law, in words."""
-    law = re.fullmatch(r"d\s*(?:\^|\*\*)\s*([0-9.]+)(?:/([0-9.]+))?", part.strip())
-    if law:
+    law = re.fullmatch(rf"d\s*(?:\^|\*\*)\s*({_DECIMAL})(?:/({_DECIMAL}))?", part.strip())
+    if law and float(law[2] or 1) > 0:
         return {"exponent": float(law[1]) / float(law[2] or 1)}
-    if re.fullmatch(r"\d+", part.strip()):
+    if re.fullmatch(r"\d{1,15}", part.strip()):
         return {"effective": int(part)}
     raise InvalidTarget(f"{part.strip()!r} is no number of directions", text=text, suggestion="16, or the law d^0.5")
 

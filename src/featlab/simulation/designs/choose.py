@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -31,13 +31,16 @@ class DoesNotFit(FeatlabError):
     Attributes:
         needed: bytes that one seed needs.
         available: bytes that the run may use.
+        fitting: the designs, if any, on which it would fit.
     """
 
-    def __init__(self, needed: int, available: int, kind: str) -> None:
-        self.needed, self.available, self.kind = needed, available, kind
+    def __init__(self, needed: int, available: int, kind: str, fitting: Sequence[str] = ()) -> None:
+        self.needed, self.available, self.kind, self.fitting = needed, available, kind, tuple(fitting)
+        others = " or ".join(f"design={other!r}" for other in fitting)
+        remedy = f"take {others}, on which it fits, or" if fitting else "it fits on no design; take"
         super().__init__(
-            f"one seed on the design {kind!r} needs {needed:,} bytes, {available:,} are available; take "
-            "design='virtual' or 'streamed' where the learner allows it, fewer samples, or a narrower student"
+            f"one seed on the design {kind!r} needs {needed:,} bytes, {available:,} are available; {remedy} "
+            "fewer samples, or a narrower student"
         )
 
 
@@ -111,12 +114,20 @@ def choose(demand: Demand, equivariant: bool, kind: str = "auto", memory: int | 
         raise InvalidParameter("design", kind, "'dense', 'dice' or 'streamed': the learner looks at single coordinates")
     available = (available_bytes() if memory is None else memory) - demand.besides
     possible = _possible(demand, equivariant) if kind == "auto" else [(kind, _MAKERS[kind](demand))]
-    fitting = [pair for pair in possible if pair[1].bytes_per_seed() + demand.per_seed <= available]
-    kind, design = fitting[0] if fitting else possible[-1]
+    kind, design = next(iter(_fitting(possible, demand, available)), None) or min(possible, key=_size)
     needed = design.bytes_per_seed() + demand.per_seed
     if needed > available:
-        raise DoesNotFit(needed + demand.besides, available + demand.besides, kind)
+        others = [name for name, _ in _fitting(_possible(demand, equivariant), demand, available)]
+        raise DoesNotFit(needed + demand.besides, available + demand.besides, kind, others)
     return Choice(design, kind, needed, 1 if needed >= _ALONE_BYTES else available // needed)
+
+
+def _fitting(designs: list[tuple[str, Design]], demand: Demand, available: int) -> list[tuple[str, Design]]:
+    return [(kind, design) for kind, design in designs if design.bytes_per_seed() + demand.per_seed <= available]
+
+
+def _size(pair: tuple[str, Design]) -> int:
+    return pair[1].bytes_per_seed()
 
 
 def available_bytes() -> int:

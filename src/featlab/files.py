@@ -1,0 +1,111 @@
+"""Files that are whole or not there: written beside their place under another name, then moved to it.
+
+A file that was there before is kept until the new one is complete: a full disk or a kill never leaves half of one.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+# What the umask of the user allows, but never writing by everybody: who writes to a results directory decides what a
+# reader of it sees.
+_MODE = 0o664
+# Enough to notice a full disk before a run; a page is a few times larger.
+_TRIED_BYTES = 2**16
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """Give a path to write to; what is there at the end is moved to `path`, or removed if anything was raised.
+
+    A link is followed, and a file that is replaced keeps its permissions. What is no plain file (a pipe, a device) is
+    written to at the end, for it cannot be moved to.
+
+    Raises:
+        OSError: if it cannot be written; then `path` is as it was.
+    """
+    place = _place(path)
+    if place.exists() and not place.is_file():
+        with tempfile.TemporaryDirectory(prefix="featlab-") as directory:
+            beside = Path(directory) / f"whole{place.suffix}"
+            yield beside
+            with beside.open("rb") as source, place.open("wb") as sink:
+                shutil.copyfileobj(source, sink)
+        return
+    beside = _new_beside(place)
+    try:
+        yield beside
+        _settle(beside)
+        os.replace(beside, place)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all."""
+    with whole(path) as beside:
+        beside.write_bytes(content)
+
+
+def write_text(path: Path, text: str) -> None:
+    """The same for a text, in UTF-8."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def check_writable(path: Path) -> None:
+    """Notice before a run that its result could not be written: a little is written beside it, and removed.
+
+    Raises:
+        OSError: if the directory is missing or read-only, the disk full, the name too long, the file not one's own.
+    """
+    place = _place(path)
+    if place.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    if place.exists() and not os.access(place, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), os.fspath(path))
+    if place.exists() and not place.is_file():
+        return
+    beside = _new_beside(place)
+    try:
+        beside.write_bytes(bytes(_TRIED_BYTES))
+        _settle(beside)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def fault_words(fault: OSError) -> str:
+    """Why a file cannot be used, in the words of the system."""
+    return fault.strerror or str(fault)
+
+
+def _place(path: Path) -> Path:
+    """Where a path leads; links of a circle, and names that are too long, are refused by asking the system."""
+    with suppress(FileNotFoundError):  # a new file, or a link to one
+        os.stat(path)
+    return Path(os.path.realpath(path))
+
+
+def _new_beside(place: Path) -> Path:
+    """An empty file in the same directory, with a short name that nobody has, and the permissions of the old one."""
+    beside = place.with_name(f".featlab-{secrets.token_hex(8)}{place.suffix[:8]}")
+    os.close(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), _MODE))
+    if place.exists():
+        os.chmod(beside, stat.S_IMODE(place.stat().st_mode))
+    return beside
+
+
+def _settle(path: Path) -> None:
+    """Wait until it is on the disk: some file systems notice only then that they are full."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
