@@ -48,7 +48,7 @@ def _function(draw: Draw, direction: int) -> str:
 def _student(
     draw: Draw, target: str, activations: tuple[str, ...] = _ACTIVATIONS, start: str | None = None
 ) -> TwoLayer:
-    width, rank = int(draw.integers(1, 4)), featlab.target(target).rank
+    width, rank = int(draw.integers(1, 3)), featlab.target(target).rank
     planted: dict[str, Any] = {"start": str(draw.choice(["sphere", "planted"]))}
     if planted["start"] == "planted":
         rows = draw.uniform(-0.5, 0.5, (width, rank))
@@ -64,17 +64,22 @@ def _ratio(draw: Draw, low: float, high: float) -> float:
     return float(f"{np.exp(draw.uniform(np.log(low), np.log(high))):.3g}")
 
 
+def _over_dim(draw: Draw, low: float, high: float) -> featlab.StepLaw:
+    """c/d, as one-pass learners take it."""
+    return featlab.StepLaw(_ratio(draw, low, high), 1.0)
+
+
 def _online(draw: Draw) -> tuple[str, dict[str, Any]]:
     target = random_target(draw)
     batch = int(draw.choice([1, 4]))
     constraint = str(draw.choice(["none", "spherical"]))
-    learner = featlab.OnlineSgd(_ratio(draw, 0.05, 0.6), batch=batch, constraint=constraint)
+    learner = featlab.OnlineSgd(_over_dim(draw, 0.1, 2.0), batch=batch, constraint=constraint)
     return target, {"learner": learner, "dim": 500, "times": [0, 1, 2], "student": _student(draw, target), "seeds": 8}
 
 
 def _extragradient(draw: Draw) -> tuple[str, dict[str, Any]]:
     target = random_target(draw)
-    learner = featlab.Extragradient(_ratio(draw, 0.05, 0.4), _ratio(draw, 0.05, 0.4))
+    learner = featlab.Extragradient(_over_dim(draw, 0.1, 1.0), _over_dim(draw, 0.1, 1.0))
     return target, {"learner": learner, "dim": 500, "times": [0, 1, 2], "student": _student(draw, target), "seeds": 8}
 
 

@@ -223,7 +223,7 @@ def test_gaussian_theory_refuses_the_hypercube() -> None:
         analyse(XOR)
     with pytest.raises(InvalidParameter, match="Hypercube"):
         predict(XOR, OnlineSgd(StepLaw(0.1, 1)), dim=100, times=[1.0])
-    with pytest.raises(NoPrediction, match="LangevinDynamics"):
+    with pytest.raises(NoPrediction, match="langevin"):
         predict(XOR, LangevinDynamics(10), dim=100, samples=10)
 
 

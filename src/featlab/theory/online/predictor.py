@@ -35,6 +35,8 @@ from featlab.theory.online.committee import erf_committee
 from featlab.theory.online.rules import Accuracy, averages
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
 
+# Before a divergence steps become ever shorter: it is over when so many evaluations advance by less than this share.
+_STUCK_EVALUATIONS, _STUCK_SHARE = 200, 1e-6
 _LOOSE = 1e-6  # up to this tolerance order 8 pays, beyond it order 5
 
 
@@ -74,6 +76,20 @@ class Trajectory:
     remedy: str
 
 
+class _Pace:
+    """Whether an integration up to a time still advances."""
+
+    def __init__(self, end: float) -> None:
+        self._least = _STUCK_SHARE * end
+        self._since, self._count = 0.0, 0
+
+    def stuck(self, time: float) -> bool:
+        self._count += 1
+        if time > self._since + self._least:
+            self._since, self._count = time, 0
+        return self._count > _STUCK_EVALUATIONS
+
+
 def integrate(
     motion: Motion, averages_of: AveragesOf, overlap: Floats, gram: Floats, times: Floats, tolerance: float = 1e-8
 ) -> Trajectory:
@@ -87,10 +103,14 @@ def integrate(
     def unpack(state: Floats) -> tuple[Floats, Floats]:
         return state[:split].reshape(shape), state[split:].reshape(width, width)
 
-    def velocity(_: float, state: Floats) -> Floats:
+    pace = _Pace(float(times[-1]))
+
+    def velocity(time: float, state: Floats) -> Floats:
+        # A step that overshot, after which the integrator tries a shorter one; or time stands still, which ends it.
+        if not np.all(np.isfinite(state)) or pace.stuck(time):
+            return np.full_like(state, np.nan)
         current = unpack(state)
-        with np.errstate(over="ignore", invalid="ignore"):  # on the way to a divergence, which is told below
-            change = motion.velocity(*current, averages_of(*current))
+        change = motion.velocity(*current, averages_of(*current))
         return np.concatenate([change[0].ravel(), change[1].ravel()])
 
     def room(_: float, state: Floats) -> float:
@@ -103,7 +123,8 @@ def integrate(
     else:
         method = "DOP853" if tolerance <= _LOOSE else "RK45"
         span, limits = (0.0, float(times[-1])), {"rtol": tolerance, "atol": 0.01 * tolerance}
-        solution = solve_ivp(velocity, span, begin, method, times, events=room, **limits)
+        with np.errstate(over="ignore", invalid="ignore"):  # on the way to a divergence, which is told below
+            solution = solve_ivp(velocity, span, begin, method, times, events=room, **limits)
         states, status = solution.y, solution.status
     reached = states.shape[1]
     full = np.full((len(times), begin.size), np.nan)
