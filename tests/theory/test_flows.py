@@ -7,6 +7,7 @@ from math import factorial
 import numpy as np
 import pytest
 
+import featlab
 from featlab.errors import InvalidParameter
 from featlab.gaussian.activations import activation
 from featlab.learners import NormalisedFlow, SphericalFlow, TwoLayer
@@ -262,3 +263,14 @@ def test_what_cannot_be_predicted_is_refused() -> None:
         Spike.of(SpikeLaw(0.5))
     with pytest.raises(InvalidParameter, match="strength_exponent"):
         kernel_exponent(1.2, 3)
+
+
+def test_what_nothing_drives_is_not_predicted():
+    """erf is odd and |h| even: the slope is zero everywhere, and a run takes its arcs along the noise of its batch."""
+    student = featlab.TwoLayer(1, "erf", start="planted", planted=((0.4,),))
+    sizes = {"dim": 200, "samples": 2000, "times": [0, 5], "student": student}
+    found = featlab.predict("abs(h1)", featlab.SphericalFlow(5), **sizes)
+    np.testing.assert_allclose(found["overlap"].values.ravel(), [0.4, np.nan])
+    assert "noise of its batch" in found.attrs["words"]
+    driven = featlab.predict("abs(h1) + h1", featlab.SphericalFlow(5), **sizes)
+    assert driven["overlap"].values[-1].item() > 0.4

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from featlab.gaussian.activations import activation
-from featlab.gaussian.hermite import Floats
+from featlab.gaussian.hermite import Floats, Integers
 from featlab.learners.flows import SphericalFlow
 from featlab.outcome import Outcome
 from featlab.targets.inputs import Isotropic, Spiked
@@ -13,9 +13,14 @@ from featlab.theory.flows.averages import Averages
 from featlab.theory.flows.path import Landscape, Path, Spike, walk
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
 
+_DRIFT = "Nothing drives a neuron from its start: a run follows the noise of its batch, however many samples it has."
+
 
 def predict_flow(question: Question, start: Start) -> Prediction:
     """The order parameters of a `SphericalFlow` or `NormalisedFlow` as n -> infinity at the given d.
+
+    A neuron that the population loss does not drive from its start (an odd activation and an even target, say) has no
+    such limit: NaN after step 0.
 
     Raises:
         NoPrediction: for a target of several directions, and for inputs other than isotropic or spiked ones.
@@ -40,8 +45,17 @@ def predict_flow(question: Question, start: Start) -> Prediction:
     last = int(question.steps[-1])
     paths = [walk(scape, row, last) for scape, row in zip(landscapes, weights, strict=True)]
     values = _values(question, landscapes, paths, cosines)
-    outcome = _worst(paths, last, learner.steps)
-    return Prediction(values, _words(question), outcome=outcome, limit="samples")
+    outcome, words, remedy = _worst(paths, last, learner.steps), _words(question), ""
+    if last > 0 and any(len(path.points) == 1 for path in paths):
+        # On a batch the step has the same length however small the slope, so that this is no limit of runs.
+        values = {name: _start_alone(one, question.steps) for name, one in values.items()}
+        words, remedy = f"{words} {_DRIFT}", "take another activation, a bias, or another start"
+    return Prediction(values, words, {}, outcome, remedy, limit="samples")
+
+
+def _start_alone(values: Floats, steps: Integers) -> Floats:
+    """The values at step 0, NaN after it."""
+    return np.where((steps == 0).reshape(-1, *([1] * (values.ndim - 1))), values, np.nan)
 
 
 def _neurons(question: Question, start: Start, landscapes: list[Landscape]) -> tuple[Floats, Floats]:
