@@ -152,3 +152,16 @@ def test_misuse_of_sizes() -> None:
         compare([prediction(TRUTH)] * 2, data)
     with pytest.raises(InvalidParameter, match="different dimensions"):
         compare(prediction(TRUTH), [data[0], data[0]])
+
+
+def test_a_curve_that_saturates_is_no_law() -> None:
+    """.30, .77, .99 on the way to 1 lie on 1.22 - .92 (n/n0)^-1/2 by accident, and 1.22 is no overlap."""
+    given = differences([-0.70, -0.24, -0.01], [0.02, 0.02, 0.003])
+    by_accident = in_the_limit(given, False, 1e-3)
+    assert by_accident.exponent[0] == 0.5
+    assert by_accident.value[0, 0] == pytest.approx(0.22, abs=0.01)
+    guarded = in_the_limit(given, False, 1e-3, scale=1.0)
+    assert np.isnan(guarded.exponent[0])
+    assert guarded.value[0, 0] == -0.01
+    near = in_the_limit(differences([-0.070, -0.024, -0.001], [0.002, 0.002, 0.0003]), False, 1e-3, scale=1.0)
+    assert near.exponent[0] == 0.5

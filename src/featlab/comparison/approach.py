@@ -10,7 +10,8 @@ e is 1 for smooth functions of averages, E f(mean) - f(E) ~ f'' var / 2 ~ 1/s, a
 Which one a quantity has is known by its nature; three sizes test it: one combination has the mean zero if the law
 holds. Where the test does not reject the other law, its delta counts as possible, too: two laws that both fit leave
 the limit between them. Where neither fits, the sizes are too small for either, and every pair of sizes by every law
-counts, as does the largest size itself.
+counts, as does the largest size itself. The same where a law has the smallest size off by more than half of the value:
+a leading term is no law there, and three points of a curve that saturates may lie on it by accident.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from featlab.gaussian.hermite import Floats
 EXPONENTS = (1.0, 0.5)
 # Two laws, or, if neither fits: three pairs by two laws, and the largest size.
 _MOST = 7
+# A correction at the smallest size beyond this share of the value is no leading term.
+_FAR = 0.5
 
 
 @dataclass(frozen=True)
@@ -80,12 +83,13 @@ def at_one_size(value: Floats, error: Floats, freedom: Floats) -> Estimates:
     return Estimates(value[None], error[None], freedom[None], np.full(value.shape, np.nan))
 
 
-def in_the_limit(differences: Differences, smooth: bool, chance: float) -> Estimates:
+def in_the_limit(differences: Differences, smooth: bool, chance: float, *, scale: Floats | float = np.inf) -> Estimates:
     """The difference as the size goes to infinity, at every point that has a value at two sizes or more.
 
     Args:
         smooth: whether the quantity is a smooth function of averages, so that e = 1 is expected; else 1/2 is.
         chance: of rejecting a right law, at one point.
+        scale: the size of the value itself at each point, next to which a correction must be small.
     """
     count, *shape = differences.value.shape
     flat = Differences(
@@ -99,23 +103,27 @@ def in_the_limit(differences: Differences, smooth: bool, chance: float) -> Estim
     points = flat.value.shape[1]
     found = np.full((3, _MOST, points), np.nan)
     exponent = np.full(points, np.nan)
-    known = flat.known
+    known, sizes_of_values = flat.known, np.broadcast_to(scale, shape).reshape(-1)
     for pattern in np.unique(known, axis=1).T:
         rungs = [int(rung) for rung in np.flatnonzero(pattern)]
         where = np.flatnonzero(np.all(known == pattern[:, None], axis=0))
         if len(rungs) >= 2:
-            found[:, :, where], exponent[where] = _possible(flat.at(rungs, where), smooth, chance)
+            found[:, :, where], exponent[where] = _possible(
+                flat.at(rungs, where), smooth, chance, sizes_of_values[where]
+            )
     value, error, freedom = (part.reshape(_MOST, *shape) for part in found)
     return Estimates(value, error, freedom, exponent.reshape(shape))
 
 
-def _possible(given: Differences, smooth: bool, chance: float) -> tuple[Floats, Floats]:
+def _possible(given: Differences, smooth: bool, chance: float, scale: Floats) -> tuple[Floats, Floats]:
     """Every possible limit (value, error, freedom) of these points, and the exponent of the first."""
     laws = EXPONENTS if smooth else EXPONENTS[::-1]
     count, points = given.value.shape
     found = np.full((3, _MOST, points), np.nan)
-    fits = np.array([_fits(given, law, chance) for law in laws])
     expected, other = (_combined(given, _limit_weights(given, law)) for law in laws)
+    smallest = given.value[int(np.argmin(given.sizes))]
+    near = np.array([np.abs(smallest - found[0]) <= _FAR * scale for found in (expected, other)])
+    fits = near & [_fits(given, law, chance) for law in laws]
     first = np.where(fits[0] | ~fits[1], expected, other)
     second = np.where(fits[0] & fits[1], other, np.nan)
     found[:, 0], found[:, 1] = first, second

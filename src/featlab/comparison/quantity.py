@@ -189,7 +189,8 @@ def compared_quantity(
         estimates = at_one_size(first.difference.values, first.error.values, first.freedom)
     else:
         smooth = not signless and name not in _KINKED
-        estimates = in_the_limit(_differences(rungs, measurements, size), smooth, chance)
+        values = np.maximum(np.abs(first.theory.values), np.abs(first.simulation.values))
+        estimates = in_the_limit(_differences(rungs, measurements, size), smooth, chance, scale=values)
     rounding = _ROUNDING.get(str(measurements[0].attrs.get("dtype")), _ROUNDING["float64"]) * size
     return ComparedQuantity(
         name=name,
