@@ -29,7 +29,7 @@ class _Clock:
     seconds: float
     tell: Tell | None
     task: str = "the analysis"
-    started: float = field(default_factory=time.process_time)
+    started: float = field(default_factory=lambda: time.process_time())  # looked up when it is called
 
     @property
     def spent(self) -> float:

@@ -47,7 +47,7 @@ def studies(size: ex.Size) -> Mapping[str, ex.Part]:
     # a small d, so that the choice is left to the sizes (and, for the same choice everywhere, to a stated memory).
     quick = size is ex.Size.QUICK
     rule: dict[str, Any] = {"learner": "giant-steps", "second_layer": "signs", "paired": True, "observe": _OBSERVED}
-    rule |= {"design": "dense"} if quick else {"memory": 4 * 10**9}
+    rule |= {"design": "dense"} if quick else {"memory": (16 if size is ex.Size.LARGE else 4) * 10**9}
 
     def part(leap: int, dims: Sequence[int], powers: Sequence[float], **student: str) -> ex.Part:
         seeds = 24 if leap == 1 or quick else 8  # more neurons and far more samples for l > 1
