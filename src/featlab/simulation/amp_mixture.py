@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 # The step of the lattice by the number of fields, in standard deviations, for links that vary between their kinks and
 # for those that are constant there (only curved or slanting kinks then need it fine); and how far out it reaches.
-_STEPS = {1: 0.05, 2: 0.35, 3: 0.5}
+_STEPS = {1: 0.05, 2: 0.175, 3: 0.5}
 _CONSTANT_STEPS = {1: 0.3, 2: 0.6, 3: 0.9}
 _WIDTH = 0.55
 _REACH = 4.8
@@ -249,7 +249,7 @@ def halvings(target: Target) -> tuple[int, ...]:
 
     Where the link folds along an axis, that is, varies within a small cloud more by its curvature than by its slope,
     the curvature counts as noise of the label, of size s^2 |g''| / sqrt(2). It hides another direction unless the label
-    varies more with that one over its whole width: for 2 He5(h2) + sin(h1) |h2| an undivided step leaves a tenth of
+    varies more with that one over its whole width: for 2 He5(h2) + sin(h1) |h2| an undivided step leaves two fifths of
     what the label tells of h1. The step is halved while the median of s^2 |g''| over folds is above a fifth of that.
     """
     fields = target.rank + target.hidden
