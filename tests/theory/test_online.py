@@ -68,6 +68,14 @@ def test_steps_that_overshoot_are_an_outcome():
     assert np.isfinite(found.values["overlap"][0]).all()
 
 
+@pytest.mark.parametrize("end", [1e5, 1e6])
+def test_a_long_search_is_no_standstill(end):
+    """The control: a first step that is tried far too long, a plateau, and a rise within a small part of the time."""
+    found = predict("He3(h1)", OnlineSgd(StepLaw(1e-3, 1), **SPHERE), [0, end], [[0.01]], activation="He3")
+    assert found.outcome == "ok"
+    assert found.values["overlap"][-1, 0, 0] == pytest.approx(0.95663, abs=1e-4)
+
+
 COMMITTEE = {"overlap": [[0.3, 0.1], [0.0, 0.2]], "second": [2.0, 2.0]}
 
 

@@ -36,7 +36,7 @@ from featlab.theory.online.rules import Accuracy, averages
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
 
 # Before a divergence steps become ever shorter: it is over when so many evaluations advance by less than this share.
-_STUCK_EVALUATIONS, _STUCK_SHARE = 200, 1e-6
+_STUCK_EVALUATIONS, _STUCK_SHARE = 600, 1e-9
 _LOOSE = 1e-6  # up to this tolerance order 8 pays, beyond it order 5
 
 
@@ -77,16 +77,19 @@ class Trajectory:
 
 
 class _Pace:
-    """Whether an integration up to a time still advances."""
+    """Whether an integration still advances, by a share of the time that it has reached: a search may be long."""
 
-    def __init__(self, end: float) -> None:
-        self._least = _STUCK_SHARE * end
+    def __init__(self) -> None:
         self._since, self._count = 0.0, 0
 
-    def stuck(self, time: float) -> bool:
-        self._count += 1
-        if time > self._since + self._least:
+    def reached(self, time: float) -> None:
+        """A step was taken to that time; those that are only tried do not count."""
+        if time > (1 + _STUCK_SHARE) * self._since:
             self._since, self._count = time, 0
+
+    def stuck(self) -> bool:
+        """To be asked at each evaluation."""
+        self._count += 1
         return self._count > _STUCK_EVALUATIONS
 
 
@@ -103,17 +106,18 @@ def integrate(
     def unpack(state: Floats) -> tuple[Floats, Floats]:
         return state[:split].reshape(shape), state[split:].reshape(width, width)
 
-    pace = _Pace(float(times[-1]))
+    pace = _Pace()
 
-    def velocity(time: float, state: Floats) -> Floats:
+    def velocity(_: float, state: Floats) -> Floats:
         # A step that overshot, after which the integrator tries a shorter one; or time stands still, which ends it.
-        if not np.all(np.isfinite(state)) or pace.stuck(time):
+        if not np.all(np.isfinite(state)) or pace.stuck():
             return np.full_like(state, np.nan)
         current = unpack(state)
         change = motion.velocity(*current, averages_of(*current))
         return np.concatenate([change[0].ravel(), change[1].ravel()])
 
-    def room(_: float, state: Floats) -> float:
+    def room(time: float, state: Floats) -> float:
+        pace.reached(time)
         return DIVERGED_NORM**2 - float(np.max(np.diag(unpack(state)[1])))
 
     room.terminal = True  # type: ignore[attr-defined]
