@@ -109,6 +109,16 @@ def test_only_the_end_of_a_path_that_theory_does_not_describe() -> None:
     assert "at the last times it still moves: more iterations" in unfinished.reason
 
 
+def test_runs_that_are_not_converged_have_no_end_to_judge() -> None:
+    arrived = TRUTH.copy()
+    arrived[-2] = arrived[-1]
+    wrong = prediction(1.2 * arrived, describes="end")
+    for share, verdict in ((0.5, Agreement.CANNOT_TELL), (0.1, Agreement.DISAGREES)):
+        outcomes = np.where(np.arange(12) < 12 * share, "not converged", "ok")
+        data = measurement(arrived, noise=0.005).assign(outcome=("seed", outcomes))
+        assert compare(wrong, data).verdict is verdict
+
+
 @pytest.mark.parametrize("paired", [False, True])
 def test_stuck_runs_are_found_and_taken_apart(paired: bool) -> None:
     """Three of twelve at zero: with them the mean is a quarter too low, and without them it is right."""

@@ -26,6 +26,8 @@ _VANISHING = 1e-9
 _SCATTERLESS = 1e-6
 # Below this share of its largest change a curve has hardly left its start; what moves by less than this has arrived.
 _HARDLY, _STANDING = 0.1, 1e-3
+# With a larger share of runs that are not converged, their end is not what theory describes.
+_FEW_UNFINISHED = 0.25
 # Sorted, or absolute values: a kink where they are predicted to vanish.
 _KINKED = ("subspace",)
 
@@ -205,7 +207,7 @@ def compared_quantity(
         allowance=fraction * np.where(vanishing | of_largest, size, np.abs(first.theory.values)) + rounding,
         size=size,
         given=_given(first.difference, measurements[0]),
-        described=_described(first, predictions[0], size),
+        described=_described(first, predictions[0], measurements, size),
         waiting=_waiting(first.theory),
         diverged=_diverged(rungs, measurements),
         chance=chance,
@@ -257,18 +259,25 @@ def _given(difference: xr.DataArray, measurement: xr.Dataset) -> np.ndarray:
     return start | (steps == 0).reshape([-1 if axis == "time" else 1 for axis in difference.dims])
 
 
-def _described(first: Rung, prediction: xr.Dataset, size: float) -> np.ndarray:
-    """Every point; of what theory describes the end only, the last time, where the mean no longer moves."""
+def _described(first: Rung, prediction: xr.Dataset, measurements: Sequence[xr.Dataset], size: float) -> np.ndarray:
+    """Every point; of what theory describes the end only, the last time, where runs have come to theirs at every size
+    and the mean no longer moves."""
     shape = first.difference.shape
     if prediction.attrs.get("describes", "path") == "path" or "time" not in first.difference.dims:
         return np.ones(shape, dtype=bool)
     axis = first.difference.dims.index("time")
     described = np.zeros(shape, dtype=bool)
-    if shape[axis] > 1:
+    if shape[axis] > 1 and all(_unfinished(one) <= _FEW_UNFINISHED for one in measurements):
         moved, error = np.abs(np.diff(first.simulation.values, axis=axis)), first.scatter.values
         arrived = np.take(moved, -1, axis) <= np.maximum(np.take(error, -1, axis), _STANDING * size)
         np.moveaxis(described, axis, 0)[-1] = arrived
     return described
+
+
+def _unfinished(measurement: xr.Dataset) -> float:
+    """The share of runs that still moved after their last step."""
+    outcomes = np.atleast_1d(measurement.get("outcome", xr.DataArray(Outcome.OK.value)).values)
+    return float(np.mean(outcomes == Outcome.NOT_CONVERGED.value))
 
 
 def _waiting(theory: xr.DataArray) -> np.ndarray:
