@@ -13,9 +13,9 @@ def noise(mean, *shape, spread=0.1, key=0):
 
 def test_close():
     assert close("s", noise(1.0, 30), 1.0).passed
-    assert close("s", noise(1.0, 30), 1.5).outcome is CheckResult.FAILS
+    assert close("s", noise(1.0, 30), 1.5).result is CheckResult.FAILS
     vague = close("s", noise(1.0, 4, spread=2.0), 1.0)
-    assert vague.outcome is CheckResult.CANNOT_TELL
+    assert vague.result is CheckResult.CANNOT_TELL
     assert not vague.refused
     assert close("s", noise(1.0, 30), 1.04, allowance=0.05).passed
 
@@ -25,9 +25,9 @@ def test_exponent():
     error = 0.02 * x**1.5
     exact = exponent("s", x, 3 * x**1.5, 3 * error, 1.5, wrong=1.0)
     assert exact.passed
-    assert exponent("s", x, 3 * x**1.5, 3 * error, 1.0, wrong=2.0).outcome is CheckResult.FAILS
+    assert exponent("s", x, 3 * x**1.5, 3 * error, 1.0, wrong=2.0).result is CheckResult.FAILS
     bending = exponent("s", x, x + 40.0, 0.01 * x, 1.0, wrong=0.0)
-    assert bending.outcome is CheckResult.CONVERGES
+    assert bending.result is CheckResult.CONVERGES
     assert bending.needs
     logarithmic = x * np.log(x)
     assert exponent("s", x, logarithmic, 0.02 * logarithmic, 1.0, wrong=1.5, with_log=True).passed
@@ -38,24 +38,24 @@ def test_exponent_at_most():
     y, error = x**1.5, 0.02 * x**1.5
     assert exponent_at_most("s", x, y, error, 2.0, wrong=1.0).passed
     assert exponent_at_most("s", x, y, error, 1.5, wrong=1.0).passed  # sharp
-    assert exponent_at_most("s", x, y, error, 1.4, wrong=1.0).outcome is CheckResult.FAILS
+    assert exponent_at_most("s", x, y, error, 1.4, wrong=1.0).result is CheckResult.FAILS
     assert not exponent_at_most("s", x, y, error, 2.0, wrong=1.6).refused
 
 
 def test_ordered():
     low, high = noise(1.0, 20), noise(2.0, 20, key=1)
     assert ordered("s", {"a": low, "b": high}).passed
-    assert ordered("s", {"a": high, "b": low}).outcome is CheckResult.FAILS
-    assert ordered("s", {"a": low, "b": noise(1.0, 20, key=2)}).outcome is CheckResult.CANNOT_TELL
+    assert ordered("s", {"a": high, "b": low}).result is CheckResult.FAILS
+    assert ordered("s", {"a": low, "b": noise(1.0, 20, key=2)}).result is CheckResult.CANNOT_TELL
 
 
 def test_ordered_without_scatter():
     assert ordered("s", {"a": [1.0, 1.0], "b": [2.0, 2.0]}).passed
-    assert ordered("s", {"a": [2.0, 2.0], "b": [1.0, 1.0]}).outcome is CheckResult.FAILS
+    assert ordered("s", {"a": [2.0, 2.0], "b": [1.0, 1.0]}).result is CheckResult.FAILS
 
 
 @pytest.mark.parametrize(
-    ("found", "control", "outcome", "refused"),
+    ("found", "control", "result", "refused"),
     [
         (20, 0, CheckResult.HOLDS, True),
         (20, 20, CheckResult.HOLDS, False),
@@ -63,20 +63,20 @@ def test_ordered_without_scatter():
         (10, 0, CheckResult.CANNOT_TELL, True),
     ],
 )
-def test_contrast(found, control, outcome, refused):
+def test_contrast(found, control, result, refused):
     runs = np.arange(20)
     check = contrast("s", runs < found, runs < control, name="this", control_name="that")
-    assert (check.outcome, check.refused) == (outcome, refused)
+    assert (check.result, check.refused) == (result, refused)
 
 
 def test_above():
     over, under = noise(1.2, 20, 3), noise(0.8, 20, 3, key=1)
     assert above("s", over, 1.0, control="c", control_samples=under).passed
-    assert above("s", under, 1.0, control="c", control_samples=under).outcome is CheckResult.FAILS
+    assert above("s", under, 1.0, control="c", control_samples=under).result is CheckResult.FAILS
     assert not above("s", over, 1.0, control="c", control_samples=over).refused
 
 
 def test_identity():
     assert identity("s", 1e-9, 1e-6, control="c", control_difference=1.0).passed
-    assert identity("s", 1e-3, 1e-6, control="c", control_difference=1.0).outcome is CheckResult.FAILS
+    assert identity("s", 1e-3, 1e-6, control="c", control_difference=1.0).result is CheckResult.FAILS
     assert not identity("s", 1e-9, 1e-6, control="c", control_difference=1e-9).refused

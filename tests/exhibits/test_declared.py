@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 from featlab import exhibits as ex
-from featlab.exhibits.declared import judged
+from featlab.exhibits.combined import judged
 from featlab.exhibits.values import tabled
 
 DIMS, TIMES, SEEDS = [10, 20, 40], [0.0, 1.0, 2.0], 30
@@ -61,7 +61,7 @@ def test_words_speak_of_the_place(view):
 def test_theory_is_taken_where_it_was_measured(view):
     assert check(ex.Close(ONE, allowance=0.01), view).passed
     off = ex.Close(ex.Of(lambda data: data["height"] * (1.2 if "seed" in data.dims else 1), "one"))
-    assert check(off, view).outcome is ex.CheckResult.FAILS
+    assert check(off, view).result is ex.CheckResult.FAILS
 
 
 def test_theory_that_lies_elsewhere_is_no_prediction(view):
@@ -92,7 +92,7 @@ def test_of_some_runs_only(view):
     every, some = (view.measured(of, place).values for of in (ex.Of("height", "one", END), high))
     assert np.array_equal(some, every[every > every.mean()])
     tends_to = ex.Close(high, lambda at: 3.0 * at["dim"], each="dim", only=lambda at: at["dim"] == 20)
-    assert check(tends_to, view).outcome is ex.CheckResult.FAILS
+    assert check(tends_to, view).result is ex.CheckResult.FAILS
 
 
 def test_an_axis_without_labels_is_spoken_of_by_its_number(view):
@@ -127,7 +127,7 @@ def test_places_are_given_in_several_ways(view, where):
 def test_exponents_along_an_axis(view):
     fitted = ex.Exponent(ex.Of("height", "one", END), "dim", lambda at: at["power"], wrong=2)
     assert check(fitted, view).passed
-    assert check(ex.Exponent(ex.Of("height", "one", END), "dim", 2, wrong=1), view).outcome is not ex.CheckResult.HOLDS
+    assert check(ex.Exponent(ex.Of("height", "one", END), "dim", 2, wrong=1), view).result is not ex.CheckResult.HOLDS
     few = ex.Exponent(ex.Of("height", "one", END), "dim", 1, wrong=2, least=4)
     assert judged({"s": few}, view) == []
 
@@ -135,10 +135,10 @@ def test_exponents_along_an_axis(view):
 def test_orders_of_studies_and_along_an_axis(view):
     both = [ex.Of("height", name, {**END, "dim": 10}) for name in ("one", "two")]
     assert check(ex.Ordered(both), view).passed
-    assert check(ex.Ordered(both[::-1]), view).outcome is ex.CheckResult.FAILS
+    assert check(ex.Ordered(both[::-1]), view).result is ex.CheckResult.FAILS
     along = ex.Of("height", "one", END, "d = {dim}")
     assert "d = 10 " in check(ex.Ordered(along, along="dim"), view).detail
-    assert check(ex.Ordered(along, along="dim", descending=True), view).outcome is ex.CheckResult.FAILS
+    assert check(ex.Ordered(along, along="dim", descending=True), view).result is ex.CheckResult.FAILS
 
 
 def test_contrasts_and_bounds(view):
@@ -258,3 +258,15 @@ def test_a_picture_has_a_panel_for_each_place(view):
         "d = 40",
     ] * 2
     assert made.axes[0].get_ylim() == (0, 9)
+
+
+def test_in_the_limit_each_place_is_confirmed_and_theory_goes_on(view):
+    def limit(view, statement):
+        return ex.identity(statement, 0.0, 1e-3, control="one", control_difference=1.0)
+
+    agrees = ex.Agrees("height", "one", each="dim", allowance=0.01)
+    found = judged({"d = {dim} and on": ex.InTheLimit(agrees, limit)}, view)
+    assert [one.statement for one in found] == [f"d = {dim} and on" for dim in DIMS]
+    assert all(one.result is ex.CheckResult.IN_THE_LIMIT and one.passed for one in found)
+    assert "At finite size: " in found[0].detail
+    assert "In the limit: difference 0" in found[0].detail

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from featlab import exhibits as ex
 from featlab.exhibits import ClaimVerdict, Number, Size, run_exhibit
 from featlab.exhibits.report import UnreadableReport, last_report, read_report, report_path, write_report
 from featlab.exhibits.running import RunsFailed
@@ -96,3 +97,18 @@ def test_two_processes_may_judge_at_once(tmp_path, monkeypatch):
     write_report(tmp_path, report)
     assert read_report(tmp_path, "toy", Size.QUICK) == report
     assert not list(report_path(tmp_path, "toy", Size.QUICK).parent.glob(".featlab-*"))
+
+
+def test_it_looks_again_while_a_check_cannot_tell(tmp_path):
+    def narrow(view, statement):
+        runs = view.measured(ex.Of("height")).size
+        result = ex.CheckResult.HOLDS if runs >= 100 else ex.CheckResult.CANNOT_TELL
+        return ex.Check(statement, result, f"{runs} runs", "none", True)
+
+    checks = {"there are many": narrow}
+    one = run_exhibit(exhibit(checks=checks), Size.QUICK, tmp_path / "one")
+    assert (one.looks, one.verdict) == ((1, 1), ClaimVerdict.NOT_AT_THIS_SIZE)
+    for _ in range(2):  # the second call goes through the same looks and runs nothing
+        found = run_exhibit(exhibit(checks=checks, looks=4), Size.QUICK, tmp_path / "four")
+        assert (found.looks, found.runs, found.verdict) == ((3, 4), 4, ClaimVerdict.REPRODUCED)
+    assert read_report(tmp_path / "four", "toy", Size.QUICK) == found

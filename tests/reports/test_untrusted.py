@@ -30,7 +30,7 @@ HOSTILE: list[tuple[tuple[Any, ...], list[Any]]] = [
     (("made",), [SCRIPT, 0, "yesterday"]),
     (("remarks",), ["abc", [1], [["deep"]], ["\x1b[2J"], ["\ud800"], ["x" * 30_000], ["x"] * 20_000]),
     (("checks",), [[], "holds", [{}], [None]]),
-    (("checks", 0, "outcome"), [SCRIPT, None, "HOLDS"]),
+    (("checks", 0, "result"), [SCRIPT, None, "HOLDS"]),
     (("checks", 0, "refused"), ["false", 1]),
     (("checks", 0, "statement"), [None, 3, {"html": SCRIPT}]),
     (("checks", 0, "extra"), [1]),

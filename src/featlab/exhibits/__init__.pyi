@@ -6,11 +6,12 @@ from .checks import identity as identity
 from .checks import mean_and_error as mean_and_error
 from .checks import ordered as ordered
 from .checks import standard_error as standard_error
+from .combined import Corrected as Corrected
+from .combined import InTheLimit as InTheLimit
 from .declared import Above as Above
 from .declared import Agrees as Agrees
 from .declared import Close as Close
 from .declared import Contrast as Contrast
-from .declared import Corrected as Corrected
 from .declared import Exponent as Exponent
 from .declared import Identity as Identity
 from .declared import Ordered as Ordered

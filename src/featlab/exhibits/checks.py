@@ -23,7 +23,7 @@ from featlab.comparison.tested import WRONG_BY
 from featlab.exhibits.verdict import Check, CheckResult
 from featlab.gaussian.powerlaw import fit_power_law, local_slopes
 
-_OUTCOMES = {
+_RESULTS = {
     Agreement.AGREES: CheckResult.HOLDS,
     Agreement.DISAGREES: CheckResult.FAILS,
     Agreement.CANNOT_TELL: CheckResult.CANNOT_TELL,
@@ -45,7 +45,7 @@ def from_comparison(statement: str, found: Comparison) -> Check:
     """A comparison as a check. Its control is built in: the same prediction made 20% larger, or smaller, is refused."""
     detail = f"{found.reason} Allowance: {found.allowance}."
     control = f"the same prediction {WRONG_BY:.0%} larger, and {WRONG_BY:.0%} smaller"
-    return Check(statement, _OUTCOMES[found.verdict], detail, control, found.resolution <= WRONG_BY)
+    return Check(statement, _RESULTS[found.verdict], detail, control, found.resolution <= WRONG_BY)
 
 
 def from_trend(statement: str, trend: Trend) -> Check:
@@ -53,7 +53,7 @@ def from_trend(statement: str, trend: Trend) -> Check:
     low, high = trend.interval
     refused = all(not low <= trend.predicted * (1 + sign * WRONG_BY) <= high for sign in (1, -1))
     control = f"limits {WRONG_BY:.0%} larger and smaller"
-    return Check(statement, _OUTCOMES[trend.verdict], trend.reason, control, refused)
+    return Check(statement, _RESULTS[trend.verdict], trend.reason, control, refused)
 
 
 def close(
@@ -117,8 +117,8 @@ def exponent_at_most(
     fit = fit_power_law(x, y, errors, level=1 - LEVEL)
     low, high = fit.exponent_interval
     detail = f"fitted exponent {fit.exponent:.3f}, between {low:.3f} and {high:.3f} at 99%; bound {bound:.3g}."
-    outcome = CheckResult.FAILS if low > bound else CheckResult.HOLDS
-    return Check(statement, outcome, detail, f"the bound {wrong:.3g}", low > wrong)
+    result = CheckResult.FAILS if low > bound else CheckResult.HOLDS
+    return Check(statement, result, detail, f"the bound {wrong:.3g}", low > wrong)
 
 
 def ordered(statement: str, samples: Mapping[str, ArrayLike]) -> Check:
@@ -134,10 +134,10 @@ def ordered(statement: str, samples: Mapping[str, ArrayLike]) -> Check:
     means = " < ".join(f"{name} {_mean_words(value)}" for name, value in values.items())
     worst = max(chances)
     detail = f"{means}; the least certain step has p = {worst:.1e} (allowed {level:.1e})."
-    outcome = CheckResult.HOLDS if worst <= level else CheckResult.CANNOT_TELL
+    result = CheckResult.HOLDS if worst <= level else CheckResult.CANNOT_TELL
     if min(reversed_chances) <= level:
-        outcome = CheckResult.FAILS
-    return Check(statement, outcome, detail, "the reversed order", max(reversed_chances) > level)
+        result = CheckResult.FAILS
+    return Check(statement, result, detail, "the reversed order", max(reversed_chances) > level)
 
 
 def contrast(statement: str, recovered: ArrayLike, control: ArrayLike, *, name: str, control_name: str) -> Check:
@@ -157,8 +157,8 @@ def contrast(statement: str, recovered: ArrayLike, control: ArrayLike, *, name: 
         + "."
     )
     (low, high), (_, control_high) = intervals[name], intervals[control_name]
-    outcome = CheckResult.HOLDS if low > 0.5 else CheckResult.FAILS if high < 0.5 else CheckResult.CANNOT_TELL
-    return Check(statement, outcome, detail, f"{control_name} must not recover", control_high < 0.5)
+    result = CheckResult.HOLDS if low > 0.5 else CheckResult.FAILS if high < 0.5 else CheckResult.CANNOT_TELL
+    return Check(statement, result, detail, f"{control_name} must not recover", control_high < 0.5)
 
 
 def above(statement: str, samples: ArrayLike, bound: ArrayLike, *, control: str, control_samples: ArrayLike) -> Check:
@@ -175,15 +175,15 @@ def above(statement: str, samples: ArrayLike, bound: ArrayLike, *, control: str,
     chance, other = _least_chance(margins), _least_chance(below)
     worst = float(np.min(np.mean(margins, axis=0)))
     detail = f"lowest mean margin {worst:.3g}; chance of being below by luck p = {chance:.1e} (allowed {LEVEL:.0e})."
-    outcome = CheckResult.FAILS if chance < LEVEL else CheckResult.HOLDS
-    return Check(statement, outcome, detail, control, other < LEVEL)
+    result = CheckResult.FAILS if chance < LEVEL else CheckResult.HOLDS
+    return Check(statement, result, detail, control, other < LEVEL)
 
 
 def identity(statement: str, difference: float, tolerance: float, *, control: str, control_difference: float) -> Check:
     """Two ways to one number differ by no more than the tolerance; the control differs by more."""
     detail = f"difference {abs(difference):.2g}, tolerance {tolerance:.2g}; control {abs(control_difference):.2g}."
-    outcome = CheckResult.HOLDS if abs(difference) <= tolerance else CheckResult.FAILS
-    return Check(statement, outcome, detail, control, abs(control_difference) > tolerance)
+    result = CheckResult.HOLDS if abs(difference) <= tolerance else CheckResult.FAILS
+    return Check(statement, result, detail, control, abs(control_difference) > tolerance)
 
 
 def _chance_of_less(low: np.ndarray, high: np.ndarray) -> float:

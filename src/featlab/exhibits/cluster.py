@@ -7,7 +7,7 @@ from pathlib import Path
 
 from featlab.exhibits.protocol import Exhibit, Size
 from featlab.exhibits.report import Report
-from featlab.exhibits.running import Place, RunsFailed, check_results, failure_words, judge_exhibit, places
+from featlab.exhibits.running import Place, RunsFailed, check_results, failure_words, is_decided, judge_exhibit, places
 from featlab.study.drive import Progress, progress_of
 from featlab.study.estimate import stored_outcomes
 from featlab.study.identity import runs_of
@@ -27,14 +27,20 @@ def submit_exhibit(
         retry_failed: also submit again what has failed.
     """
     check_results(exhibit, size, results)
-    waiting = []
-    for place in places(exhibit, size, results):
-        progress, job = _submitted(place, array, options, retry_failed)
-        if job is not None:
-            waiting.append(f"{exhibit.id}, {place.name}: {progress.done} of {progress.total} runs, job {job}")
-        elif progress.failed:
-            raise RunsFailed(failure_words(exhibit, place, progress))
-    return waiting or judge_exhibit(exhibit, size, results)
+    for look in range(1, exhibit.looks + 1):
+        waiting = []
+        for place in places(exhibit, size, results, look):
+            progress, job = _submitted(place, array, options, retry_failed)
+            if job is not None:
+                waiting.append(f"{exhibit.id}, {place.name}: {progress.done} of {progress.total} runs, job {job}")
+            elif progress.failed:
+                raise RunsFailed(failure_words(exhibit, place, progress))
+        if waiting:
+            return waiting
+        report = judge_exhibit(exhibit, size, results, look)
+        if is_decided(report):
+            break
+    return report
 
 
 def _submitted(place: Place, array: int, options: Sequence[str], retry_failed: bool) -> tuple[Progress, str | None]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from featlab.exhibits.reading import FIRST, Fields, Given, Of, Place, Reading, Studies, View, as_of, given, theory_name
-from featlab.exhibits.verdict import Check, CheckResult, corrected
+from featlab.exhibits.verdict import Check, CheckResult
 
 if TYPE_CHECKING:
     import numpy as np
@@ -366,43 +366,6 @@ class Identity(DeclaredCheck):
             control=self.control.format_map(fields),
             control_difference=self.control_difference(view, fields),
         )
-
-
-@dataclass(frozen=True)
-class Corrected:
-    """The source's own statement; where it fails, the amended one, and what was corrected.
-
-    Attributes:
-        stated, amended: the two checks.
-        correction: what was corrected, with the parameters of the place in braces.
-        statement: of the amended one, if it has other words.
-    """
-
-    stated: DeclaredCheck
-    amended: DeclaredCheck
-    correction: str
-    statement: str | None = None
-
-    def judge(self, view: View, statement: str) -> list[Check]:
-        """Each check of the one, or that of the other in its place."""
-        stated = self.stated.judge(view, statement)
-        amended = self.amended.judge(view, self.statement or statement)
-        words = [self.correction.format_map(fields) for _, fields in self.stated.places(view)]
-        words = words or [self.correction] * len(stated)
-        return [corrected(*both) for both in zip(stated, amended, words, strict=True)]
-
-
-AnyCheck = DeclaredCheck | Corrected | Callable[[View, str], Check | Sequence[Check]]
-
-
-def judged(checks: Mapping[str, AnyCheck | Sequence[AnyCheck]], view: View) -> list[Check]:
-    """All checks; a plain function of view and statement gives one, several, or none."""
-    found: list[Check] = []
-    for statement, declared in checks.items():
-        for check in declared if isinstance(declared, Sequence) else [declared]:
-            made = check(view, statement) if callable(check) else check.judge(view, statement)
-            found += [made] if isinstance(made, Check) else made
-    return found
 
 
 def summarised(samples: xr.DataArray, summary: Summary | None) -> tuple[np.ndarray, np.ndarray]:

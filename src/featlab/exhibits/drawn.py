@@ -207,12 +207,12 @@ class Panel:
 AnyFigure = Mapping[str, Panel] | Callable[..., "Figure"]
 
 
-def drawn(figure: AnyFigure, view: View, *predicted: Any) -> Figure:
+def drawn(figure: AnyFigure, view: View) -> Figure:
     """The panels under their titles, side by side, up to three in a row; or what a plain function draws."""
     from featlab.figures.panels import panels
 
     if callable(figure):
-        return figure(view, *predicted)
+        return figure(view)
     shown = [(title, panel, place) for title, panel in figure.items() for place in panel.places(view)]
     titles = [title.format_map(panel.fields(view, place)) for title, panel, place in shown]
     # Panels that show the same of several places need their y axis named once.

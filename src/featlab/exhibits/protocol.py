@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from featlab.citations import Citation, cite
-from featlab.exhibits.declared import AnyCheck
+from featlab.exhibits.combined import AnyCheck
 from featlab.exhibits.documents import Document
 from featlab.exhibits.drawn import AnyFigure
 from featlab.exhibits.reading import Data, View
@@ -21,8 +21,6 @@ from featlab.study.description import Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from featlab.exhibits.verdict import Finding
 
 # What `featlab explain` says of a target, line by line; an exhibit names the lines that it shows.
 TOPICS = (
@@ -97,6 +95,8 @@ class Exhibit:
             labels or more (a finer grid for a line); axes along which nothing changes may be left out. Other names
             are for predictions that were not measured.
         checks: statement -> what puts it to the test, with its negative control; several for different studies.
+        looks: at how many runs it is looked at most: while a check cannot tell, the repeats of its studies are doubled.
+            The chance of a false alarm is at most so many times that of one look.
         numbers: name -> a number, or several, in the table of predicted and measured ones.
         remarks: what else a reader must know.
         figure: title -> panel: theory as lines, simulation as points with error bars.
@@ -114,14 +114,12 @@ class Exhibit:
     studies: Callable[[Size], Mapping[str, Part]]
     theory: Callable[[Data], Data] = no_theory
     checks: Mapping[str, AnyCheck | Sequence[AnyCheck]] = field(default_factory=dict)
+    looks: int = 1
     numbers: Mapping[str, AnyNumber | Sequence[AnyNumber]] = field(default_factory=dict)
     remarks: str | Sequence[str | Callable[[View], str]] = ()
     figure: AnyFigure
     animation: Callable[..., Iterator[Figure]] | None = None
     shows: tuple[str, ...] = ()
-    # The way before checks were declared, for exhibits that are not converted yet.
-    prediction: Callable[[Data], Any] | None = None
-    verdict: Callable[[Data, Any], Finding] | None = None
 
     def __post_init__(self) -> None:
         cite(*(paper for paper in self.papers if isinstance(paper, str)))

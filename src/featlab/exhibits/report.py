@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from featlab.errors import FeatlabError
+from featlab.exhibits.beforehand import Fixed
 from featlab.exhibits.protocol import Size
 from featlab.exhibits.schema import Refused, read_record, report_fields
 from featlab.exhibits.verdict import Check, ClaimVerdict, Number, decide
 from featlab.files import fault_words, write_text
 
-FORMAT = 1
+FORMAT = 2
 
 
 class UnreadableReport(FeatlabError):
@@ -34,6 +35,8 @@ class Report:
         seconds: processor or device time of its runs, summed, and of prediction and verdict.
         runs: how many runs its studies have.
         machines: where they were made: device, platform, versions, as studies keep them.
+        looks: at which look it was decided, and how many were allowed.
+        fixed: when its protocol was fixed, and what was changed since.
         made: when the verdict was computed, in ISO 8601.
         pictures: format ("svg", "png", "gif") -> file name beside the report.
     """
@@ -47,6 +50,8 @@ class Report:
     runs: int
     machines: Sequence[dict[str, Any]]
     made: str
+    looks: tuple[int, int] = (1, 1)
+    fixed: Sequence[Fixed] = ()
     pictures: dict[str, str] = field(default_factory=dict)
 
     @property

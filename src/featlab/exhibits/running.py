@@ -6,23 +6,26 @@ import datetime
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from featlab.errors import FeatlabError, Unwritable
-from featlab.exhibits.declared import judged
+from featlab.exhibits.beforehand import fix_protocol
+from featlab.exhibits.combined import judged
 from featlab.exhibits.drawn import drawn
 from featlab.exhibits.protocol import Exhibit, Part, Size
 from featlab.exhibits.reading import Data, View
 from featlab.exhibits.report import Report, report_path, write_report
 from featlab.exhibits.values import tabled
-from featlab.exhibits.verdict import Finding
+from featlab.exhibits.verdict import CheckResult, Finding
 from featlab.files import check_writable, fault_words
 from featlab.runners import find_runner
 from featlab.study.dataset import open as open_study
 from featlab.study.dataset import provenance
 from featlab.study.drive import Acknowledged, Progress, run
 from featlab.study.engines.protocol import Engine
+from featlab.study.estimate import stored_outcomes
 from featlab.study.identity import runs_of
 from featlab.study.runner import Runner
 
@@ -60,10 +63,14 @@ class Place:
         return find_runner(self.part.kind, ".")
 
 
-def places(exhibit: Exhibit, size: Size, results: Path) -> list[Place]:
-    """The studies of an exhibit at a size, each with its store."""
+def places(exhibit: Exhibit, size: Size, results: Path, look: int = 1) -> list[Place]:
+    """The studies of an exhibit at a size, each with its store; with each look their repeats are doubled."""
     directory = report_path(results, exhibit.id, size).parent
-    return [Place(name, part, directory / f"{name}.sqlite") for name, part in exhibit.studies(size).items()]
+    found = []
+    for name, part in exhibit.studies(size).items():
+        repeated = replace(part, study=replace(part.study, repeats=part.study.repeats * 2 ** (look - 1)))
+        found.append(Place(name, repeated, directory / f"{name}.sqlite"))
+    return found
 
 
 def run_exhibit(
@@ -79,7 +86,8 @@ def run_exhibit(
 ) -> Report:
     """Run what is missing of an exhibit, judge it, and write its report and pictures into `results`.
 
-    Called again after any interruption it goes on where it was.
+    Called again after any interruption it goes on where it was. While a check cannot tell it looks again, at twice as
+    many runs, as often as the exhibit allows.
 
     Args:
         engine: who runs the points; this process unless given.
@@ -93,12 +101,8 @@ def run_exhibit(
             report.
     """
     check_results(exhibit, size, results)
-    for place in places(exhibit, size, results):
 
-        def started(progress: Progress, name: str = place.name) -> None:
-            if on_start is not None:
-                on_start(name, progress)
-
+    def run_place(place: Place) -> None:
         progress = run(
             place.part.study,
             place.runner,
@@ -106,30 +110,45 @@ def run_exhibit(
             engine=engine,
             retry_failed=retry_failed,
             wait=wait,
-            on_start=started,
+            on_start=None if on_start is None else partial(on_start, place.name),
             on_acknowledged=on_acknowledged,
         )
         if progress.failed:
             raise RunsFailed(failure_words(exhibit, place, progress))
-    return judge_exhibit(exhibit, size, results)
+
+    for look in range(1, exhibit.looks + 1):
+        for place in places(exhibit, size, results, look):
+            run_place(place)
+        report = judge_exhibit(exhibit, size, results, look)
+        if is_decided(report):
+            break
+    return report
+
+
+def is_decided(report: Report) -> bool:
+    """Whether more runs would not help."""
+    return all(check.result is not CheckResult.CANNOT_TELL for check in report.checks)
 
 
 def check_results(exhibit: Exhibit, size: Size, results: Path) -> None:
-    """Make the directory of an exhibit's results, or say before anything runs that they could not be written."""
+    """Make the directory of an exhibit's results and fix its protocol there, or say before anything runs that nothing
+    could be written."""
     path = report_path(results, exhibit.id, size)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         check_writable(path)
+        stored = [stored_outcomes(place.store) for place in places(exhibit, size, results)]
+        fix_protocol(exhibit, path.parent, sum(map(len, stored)))
     except OSError as fault:
         raise ResultsUnwritable(f"{path.parent}: results cannot be written: {fault_words(fault)}") from fault
 
 
-def judge_exhibit(exhibit: Exhibit, size: Size, results: Path) -> Report:
+def judge_exhibit(exhibit: Exhibit, size: Size, results: Path, look: int = 1) -> Report:
     """Prediction, verdict and pictures of an exhibit whose studies are complete; written into `results`."""
     began = time.perf_counter()
-    stores = places(exhibit, size, results)
+    stores = places(exhibit, size, results, look)
     data = {place.name: open_study(place.store) for place in stores}
-    finding, pictured = _found(exhibit, data, {place.name: place.part for place in stores})
+    finding, view = _found(exhibit, data, {place.name: place.part for place in stores})
     seconds = time.perf_counter() - began
     history = [_last_runs(place) for place in stores]
     report = Report(
@@ -141,11 +160,13 @@ def judge_exhibit(exhibit: Exhibit, size: Size, results: Path) -> Report:
         seconds=seconds + sum(entry["seconds"] for runs in history for entry in runs),
         runs=sum(map(len, history)),
         machines=_machines([entry["environment"] for runs in history for entry in runs]),
+        looks=(look, exhibit.looks),
         made=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     )
     directory = report_path(results, exhibit.id, size).parent
     try:
-        report = replace(report, pictures=_pictures(exhibit, pictured, directory))
+        fixed = fix_protocol(exhibit, directory, sum(map(len, history)))
+        report = replace(report, fixed=fixed, pictures=_pictures(exhibit, view, directory))
         write_report(results, report)
     except OSError as fault:
         why = f"{directory}: the report cannot be written: {fault_words(fault)}; the runs are safe, and the same "
@@ -153,23 +174,20 @@ def judge_exhibit(exhibit: Exhibit, size: Size, results: Path) -> Report:
     return report
 
 
-def _found(exhibit: Exhibit, data: Data, parts: Mapping[str, Part]) -> tuple[Finding, tuple[Any, ...]]:
+def _found(exhibit: Exhibit, data: Data, parts: Mapping[str, Part]) -> tuple[Finding, View]:
     """What was found, and what its pictures are made from."""
-    if exhibit.prediction is not None and exhibit.verdict is not None:
-        predicted = exhibit.prediction(data)
-        return exhibit.verdict(data, predicted), (data, predicted)
     view = View.of(data, exhibit.theory, parts, (name for size in Size for name in exhibit.studies(size)))
     given = [exhibit.remarks] if isinstance(exhibit.remarks, str) else exhibit.remarks
     remarks = [remark(view) if callable(remark) else remark for remark in given]
-    return Finding(judged(exhibit.checks, view), tabled(exhibit.numbers, view), remarks), (view,)
+    return Finding(judged(exhibit.checks, view), tabled(exhibit.numbers, view), remarks), view
 
 
-def _pictures(exhibit: Exhibit, given: tuple[Any, ...], directory: Path) -> dict[str, str]:
+def _pictures(exhibit: Exhibit, view: View, directory: Path) -> dict[str, str]:
     from featlab.exhibits.pictures import write_animation, write_figure
 
-    files = write_figure(drawn(exhibit.figure, *given), directory)
+    files = write_figure(drawn(exhibit.figure, view), directory)
     if exhibit.animation is not None:
-        files |= write_animation(exhibit.animation(*given), directory)
+        files |= write_animation(exhibit.animation(view), directory)
     return files
 
 

@@ -17,6 +17,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
+from featlab.exhibits.beforehand import Fixed
 from featlab.exhibits.protocol import Size
 from featlab.exhibits.verdict import Check, CheckResult, Number
 
@@ -84,9 +85,12 @@ def report_fields(record: Mapping[str, Any], exhibit: str, size: Size) -> dict[s
         "runs": _count,
         "machines": _listed(_machine),
         "made": _moment,
+        "looks": _looks,
+        "fixed": _listed(_fixed),
         "pictures": _picture_names,
     }
-    found = _object({name: value for name, value in record.items() if name != "format"}, "", readers)
+    given = {name: value for name, value in record.items() if name != "format"}
+    found = _object(given, "", readers, frozenset(["looks", "fixed"]))
     del found["verdict"]  # computed from the checks
     return {**found, "size": size}
 
@@ -196,7 +200,7 @@ def _optional(kind: type) -> frozenset[str]:
 
 def _checked(value: Any, where: str) -> Check:
     readers: dict[str, Reader] = dict.fromkeys(("statement", "detail", "control"), text)
-    readers |= {"outcome": _one_of(CheckResult), "refused": _flag}
+    readers |= {"result": _one_of(CheckResult), "refused": _flag}
     readers |= dict.fromkeys(("correction", "needs"), _or_none(text))
     return Check(**_object(value, where, readers, _optional(Check)))
 
@@ -204,6 +208,17 @@ def _checked(value: Any, where: str) -> Check:
 def _numbered(value: Any, where: str) -> Number:
     readers: dict[str, Reader] = dict.fromkeys(("predicted", "measured", "error", "earlier"), _or_none(_number))
     return Number(**_object(value, where, {"name": text, **readers}, _optional(Number)))
+
+
+def _looks(value: Any, where: str) -> tuple[int, int]:
+    found = tuple(_listed(_count, least=2)(value, where))
+    if len(found) != 2 or not 1 <= found[0] <= found[1]:
+        raise Refused(where, value, "at which look, and of how many")
+    return found
+
+
+def _fixed(value: Any, where: str) -> Fixed:
+    return Fixed(**_object(value, where, {"digest": text, "since": _moment, "runs": _count}))
 
 
 def _machine(value: Any, where: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ class CheckResult(StrEnum):
     """What a check says of its statement."""
 
     HOLDS = "holds"
+    IN_THE_LIMIT = "holds in the limit"  # simulation is the prediction at finite size, which tends to what is claimed
     FAILS = "fails"
     CONVERGES = "tends to hold"  # it does not hold at this size, and the trend in the size goes towards it
     CANNOT_TELL = "cannot tell"
@@ -23,6 +24,7 @@ class ClaimVerdict(StrEnum):
 
     REPRODUCED = "reproduced"
     CORRECTED = "reproduced with a correction"
+    THROUGH_THEORY = "reproduced through theory"
     NOT_AT_THIS_SIZE = "not reproduced at this size"
     CONTRADICTED = "contradicted"
 
@@ -33,7 +35,7 @@ class Check:
 
     Attributes:
         statement: what must hold, in words and symbols.
-        outcome: whether it does.
+        result: whether it does.
         detail: why, with numbers.
         control: the wrong statement, or the other run, that the same test must refuse.
         refused: whether it did.
@@ -42,7 +44,7 @@ class Check:
     """
 
     statement: str
-    outcome: CheckResult
+    result: CheckResult
     detail: str
     control: str
     refused: bool
@@ -52,7 +54,7 @@ class Check:
     @property
     def passed(self) -> bool:
         """Whether the statement holds and the test could have said otherwise."""
-        return self.outcome is CheckResult.HOLDS and self.refused
+        return self.result in (CheckResult.HOLDS, CheckResult.IN_THE_LIMIT) and self.refused
 
 
 @dataclass(frozen=True)
@@ -81,13 +83,16 @@ class Finding:
 
 
 def decide(checks: Sequence[Check]) -> ClaimVerdict:
-    """One failed check contradicts the claim; one that cannot tell, tends to hold or refuses nothing leaves it open."""
+    """One failed check contradicts the claim; one that cannot tell, tends to hold or refuses nothing leaves it open.
+    Where one holds in the limit only, theory carries the claim, whatever was corrected besides."""
     if not checks:
         raise ValueError("an exhibit without a check has no verdict")
-    if any(check.outcome is CheckResult.FAILS for check in checks):
+    if any(check.result is CheckResult.FAILS for check in checks):
         return ClaimVerdict.CONTRADICTED
     if not all(check.passed for check in checks):
         return ClaimVerdict.NOT_AT_THIS_SIZE
+    if any(check.result is CheckResult.IN_THE_LIMIT for check in checks):
+        return ClaimVerdict.THROUGH_THEORY
     if any(check.correction for check in checks):
         return ClaimVerdict.CORRECTED
     return ClaimVerdict.REPRODUCED
@@ -95,7 +100,20 @@ def decide(checks: Sequence[Check]) -> ClaimVerdict:
 
 def corrected(stated: Check, amended: Check, correction: str) -> Check:
     """The source's own statement if it does not fail; if it does, the amended one, and what was corrected."""
-    if stated.outcome is not CheckResult.FAILS:
+    if stated.result is not CheckResult.FAILS:
         return stated
     both = f"{correction} As stated: {stated.detail} Corrected: {amended.detail}"
     return replace(amended, correction=both)
+
+
+def through_theory(simulated: Check, limit: Check, statement: str) -> Check:
+    """A statement about large sizes, from two checks: simulation is what theory says at a size that can be run, and
+    theory tends to the statement. It fails if one of them does; if one cannot tell, neither can it.
+    """
+    both = (simulated, limit)
+    result = CheckResult.IN_THE_LIMIT if all(check.passed for check in both) else CheckResult.CANNOT_TELL
+    if any(check.result is CheckResult.FAILS for check in both):
+        result = CheckResult.FAILS
+    detail = f"At finite size: {simulated.detail} In the limit: {limit.detail}"
+    control = f"{simulated.control}; in the limit, {limit.control}"
+    return Check(statement, result, detail, control, all(check.refused for check in both), needs=limit.needs)

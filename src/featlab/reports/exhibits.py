@@ -11,6 +11,7 @@ from typing import Any
 
 from featlab.citations import Citation
 from featlab.exhibits import Exhibit, Report, Size
+from featlab.exhibits.beforehand import fixed_words, is_outdated
 from featlab.exhibits.documents import Document
 from featlab.exhibits.verdict import Check, ClaimVerdict, Number
 from featlab.reports.templating import fill
@@ -30,6 +31,11 @@ class ReportedExhibit:
     def status(self) -> str:
         """The last run in a few words."""
         return "not run" if self.report is None else f"{self.report.verdict} ({self.report.size})"
+
+    @property
+    def warrant(self) -> str:
+        """What the verdict of the last run rests on: when its protocol was fixed, and at which look it was decided."""
+        return "" if self.report is None else _warrant(self.exhibit, self.report)
 
     @property
     def papers(self) -> list[Citation]:
@@ -88,11 +94,12 @@ def report_text(exhibit: Exhibit, report: Report, directory: str) -> str:
     """The whole report: claim, verdict, checks, numbers, remarks, where the pictures are."""
     lines = [exhibit.title, *_wrapped(exhibit.claim, "  "), "", f"{str(report.verdict).upper()} at size {report.size}"]
     for check in report.checks:
-        lines += _wrapped(f"{check.outcome}: {check.statement}", "  ", "    ")
+        lines += _wrapped(f"{check.result}: {check.statement}", "  ", "    ")
         lines += [line for note in _check_notes(check) for line in _wrapped(note, "      ")]
     if report.numbers:
         lines += ["", *_number_lines(report.numbers)]
     lines += [line for remark in report.remarks for line in ["", *_wrapped(remark, "  ")]]
+    lines += ["", *_wrapped(_warrant(exhibit, report), "  ")]
     lines += ["", f"{report.runs} runs, {_seconds_text(report.seconds)}. Pictures and report: {directory}"]
     return "\n".join(lines)
 
@@ -110,6 +117,13 @@ def reproduction(entries: Sequence[ReportedExhibit], size: Size) -> str:
         **REPORT_TEXTS,
     )
     return text.rstrip() + "\n"
+
+
+def _warrant(exhibit: Exhibit, report: Report) -> str:
+    look, looks = report.looks
+    often = f" Decided at look {look} of at most {looks}, each at 1%." if looks > 1 else ""
+    outdated = " The claim's file has changed since: run it again." if is_outdated(exhibit, report.fixed) else ""
+    return f"{fixed_words(report.fixed)}{often}{outdated}"
 
 
 def _check_notes(check: Check) -> list[str]:

@@ -33,12 +33,14 @@ _WIDE = 520.0  # points; a single panel has 450
 _SIGNS = {
     ClaimVerdict.REPRODUCED: "✓",
     ClaimVerdict.CORRECTED: "✎",
+    ClaimVerdict.THROUGH_THEORY: "≈",
     ClaimVerdict.NOT_AT_THIS_SIZE: "…",
     ClaimVerdict.CONTRADICTED: "✗",
     None: "–",
 }
-_OUTCOME_SIGNS = {
+_RESULT_SIGNS = {
     CheckResult.HOLDS: "✓",
+    CheckResult.IN_THE_LIMIT: "≈",
     CheckResult.FAILS: "✗",
     CheckResult.CONVERGES: "→",
     CheckResult.CANNOT_TELL: "?",
@@ -155,7 +157,7 @@ def _exhibit(entry: ReportedExhibit, pictures: Mapping[str, str], *, wide: bool)
         wide=wide,
         commits=sorted({str(machine["git"]["commit"])[:10] for machine in machines if machine.get("git")}),
         signs=_SIGNS,
-        outcome_signs=_OUTCOME_SIGNS,
+        result_signs=_RESULT_SIGNS,
         **REPORT_TEXTS,
     )
 

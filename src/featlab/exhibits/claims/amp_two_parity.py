@@ -86,9 +86,9 @@ def _near(view: ex.View, statement: str) -> list[ex.Check]:
         (check,) = ex.Close(_at(NEAR, name), allowance=BIAS).judge(view, statement)
         both = (_at(NEAR), _at(NEAR, name))
         small, large = (abs(float((view.measured(of) - view.predicted(of)).mean())) for of in both)
-        if check.outcome is ex.CheckResult.FAILS and large < 0.5 * small:
+        if check.result is ex.CheckResult.FAILS and large < 0.5 * small:
             needs = f"a larger dimension: the distance from the limit falls from {small:.3f} at d = 500 to {large:.3f}"
-            check = replace(check, outcome=ex.CheckResult.CONVERGES, needs=needs)
+            check = replace(check, result=ex.CheckResult.CONVERGES, needs=needs)
         found.append(check)
     return found
 

@@ -131,14 +131,14 @@ def _learned(view: ex.View, statement: str) -> list[ex.Check]:
         samples = view.measured(ex.Of("coefficient", "fit", {"term": ex.Nth(term)}))
         words = statement.format(term=_TERMS[term], name=name, before=before)
         check = ordered(words, {one: samples.isel(dim=-1).sel(regime=one).values for one in (before, name)})
-        if check.outcome is not ex.CheckResult.HOLDS:
+        if check.result is not ex.CheckResult.HOLDS:
             # The claim is one of large d: at one d it cannot fail, only not be seen.
             gains = (samples.sel(regime=name) - samples.sel(regime=before)).mean("run").values
             grows = len(gains) > 1 and gains[-1] > max(gains[0], 0.0)
             trend = ", ".join(f"{gain:.3f}" for gain in gains)
             needs = f"larger d: the gain in its coefficient is {trend} at d = {samples['dim'].values.tolist()}"
             check = replace(
-                check, outcome=ex.CheckResult.CONVERGES if grows else ex.CheckResult.CANNOT_TELL, needs=needs
+                check, result=ex.CheckResult.CONVERGES if grows else ex.CheckResult.CANNOT_TELL, needs=needs
             )
         checks.append(check)
     return checks

@@ -111,15 +111,15 @@ def _climbed(view: ex.View, name: str, statement: str) -> ex.Check:
     counts = (values > floor).sum("component").values
     runs = [np.all(counts == claimed, axis=1) for claimed in (right, wrong)]
     check = contrast(statement, *runs, name=_words(right), control_name=_words(wrong))
-    if check.outcome is ex.CheckResult.HOLDS or np.any(counts > right):
+    if check.result is ex.CheckResult.HOLDS or np.any(counts > right):
         return check
     least = float(values.mean("run").isel(time=-1, component=right[-1] - 1))
     if least < floor / _FOUND:
         needs = f"larger d: a value, {least:.2g}, is at chance level"
-        return replace(check, outcome=ex.CheckResult.CANNOT_TELL, needs=needs)
+        return replace(check, result=ex.CheckResult.CANNOT_TELL, needs=needs)
     needed = view.data[name]["dim"].item() * (floor / least) ** 2
     needs = f"d above {needed:.1g} if the smallest value stays at {least:.2g}: the floor falls as 1/sqrt(d)"
-    return replace(check, outcome=ex.CheckResult.CONVERGES, needs=needs)
+    return replace(check, result=ex.CheckResult.CONVERGES, needs=needs)
 
 
 def _panel(name: str) -> ex.Panel:

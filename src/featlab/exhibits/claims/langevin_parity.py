@@ -90,12 +90,12 @@ def _slopes(view: ex.View, statement: str) -> list[ex.Check]:
         check = exponent(words, dims, samples, errors, claimed, wrong=claimed - 0.25)
         common = short[:, np.isin(short[0], long[0])]
         (before, before_error), (after, error) = (ex.exponent_and_error(*points) for points in (common, long))
-        if check.outcome is not ex.CheckResult.HOLDS:
+        if check.result is not ex.CheckResult.HOLDS:
             detail = f"{check.detail} For d up to {long[0][-1]:g}, {before:.3f}; after {LONG} d steps, "
             detail += f"{after:.3f} +- {error:.3f}."
             nearer = abs(before - claimed) - abs(after - claimed) > 2 * np.hypot(before_error, error)
-            outcome, needs = (ex.CheckResult.CONVERGES, _NEARER) if nearer else (ex.CheckResult.CANNOT_TELL, _NO_NEARER)
-            check = replace(check, outcome=outcome, detail=detail, needs=needs)
+            result, needs = (ex.CheckResult.CONVERGES, _NEARER) if nearer else (ex.CheckResult.CANNOT_TELL, _NO_NEARER)
+            check = replace(check, result=result, detail=detail, needs=needs)
         found.append(check)
     return found
 

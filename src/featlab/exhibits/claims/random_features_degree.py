@@ -78,8 +78,8 @@ def _agreement(view: ex.View, statement: str) -> list[ex.Check]:
     found = ex.Close("risk", allowance=(1.0, 1.0)).judge(view, statement)
     needs = "larger d: the worst miss is " + ", ".join(_worst(view, name) for name in view.data)
     return [
-        replace(check, outcome=ex.CheckResult.CONVERGES, needs=needs)
-        if check.outcome is ex.CheckResult.FAILS and found[-1].passed
+        replace(check, result=ex.CheckResult.CONVERGES, needs=needs)
+        if check.result is ex.CheckResult.FAILS and found[-1].passed
         else check
         for check in found
     ]

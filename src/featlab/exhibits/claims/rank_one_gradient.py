@@ -60,9 +60,9 @@ def _bound_holds(view: ex.View, statement: str) -> ex.Check:
     fit = view.fields("ratio", {"second_layer": "gaussian"})
     low, high = fit["low"], fit["high"]
     words = "over (log n)^2 the ratio falls with exponent {bound:.3f}, between {low:.3f} and {high:.3f} at 99%."
-    outcome = ex.CheckResult.FAILS if low > CLAIMED else ex.CheckResult.CANNOT_TELL
-    outcome = ex.CheckResult.HOLDS if high <= CLAIMED else outcome
-    return ex.Check(statement, outcome, words.format_map(fit), "the bound (log n)^2 / n", low > -1.0)
+    result = ex.CheckResult.FAILS if low > CLAIMED else ex.CheckResult.CANNOT_TELL
+    result = ex.CheckResult.HOLDS if high <= CLAIMED else result
+    return ex.Check(statement, result, words.format_map(fit), "the bound (log n)^2 / n", low > -1.0)
 
 
 def _exponents(view: ex.View, name: str) -> list[ex.Number]:

@@ -1,0 +1,101 @@
+"""What was fixed before the first run: a digest of the claim's code, kept beside its results, and each change since.
+
+What is run, how it is judged and how often it may be looked at must not follow the data. So the digest is written
+before anything runs; a change after runs were seen does not hide: every report says when, and after how many runs.
+"""
+
+from __future__ import annotations
+
+import ast
+import datetime
+import hashlib
+import inspect
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from featlab.errors import FeatlabError
+from featlab.exhibits.protocol import Exhibit
+from featlab.files import write_text
+
+_DIGITS = 16
+# Of an exhibit, what is said and shown; to change it decides nothing.
+_SHOWN = ("title", "claim", "document", "papers", "protocol", "caption", "remarks", "figure", "animation", "shows")
+
+
+class UnreadableProtocol(FeatlabError):
+    """The record of what was fixed cannot be read; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A state of a claim's code.
+
+    Attributes:
+        digest: of studies, theory, checks and looks, as written; of texts and layout, nothing.
+        since: when it was first run, in ISO 8601.
+        runs: how many runs had been seen by then.
+    """
+
+    digest: str
+    since: str
+    runs: int
+
+
+def protocol_digest(exhibit: Exhibit) -> str | None:
+    """The digest of a claim's code; None where its source cannot be read, as of one typed at a prompt."""
+    try:
+        source = Path(inspect.getsourcefile(exhibit.studies) or "").read_text(encoding="utf-8")
+    except (OSError, TypeError):
+        return None
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            node.keywords = [given for given in node.keywords if given.arg not in _SHOWN]
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()[:_DIGITS]
+
+
+def fix_protocol(exhibit: Exhibit, directory: Path, runs: int) -> list[Fixed]:
+    """Write down what is run from now on, if it is new; return all that was.
+
+    Args:
+        directory: of the exhibit's results.
+        runs: how many are stored there already.
+    """
+    path = directory / "protocol.json"
+    fixed, digest = _read(path), protocol_digest(exhibit)
+    if digest is not None and digest != (fixed[-1].digest if fixed else None):
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        fixed = [*fixed, Fixed(digest, now, runs)]
+        write_text(path, json.dumps([asdict(one) for one in fixed], indent=1) + "\n")
+    return fixed
+
+
+def fixed_words(fixed: Sequence[Fixed]) -> str:
+    """When a protocol was fixed, and what was changed after runs were seen."""
+    if not fixed:
+        return "It was not recorded when the protocol was fixed."
+    first, *later = fixed
+    begin = f"Protocol fixed {first.since}, "
+    begin += "before the first run." if not first.runs else f"when {first.runs:,} runs had been seen."
+    changed = [f"Changed {one.since}, when {one.runs:,} runs had been seen." for one in later if one.runs]
+    return " ".join([begin, *changed])
+
+
+def is_outdated(exhibit: Exhibit, fixed: Sequence[Fixed]) -> bool:
+    """Whether a report is of another state of the claim's code than today's; one without a record is, too."""
+    digest = protocol_digest(exhibit)
+    return digest is not None and (not fixed or fixed[-1].digest != digest)
+
+
+def _read(path: Path) -> list[Fixed]:
+    if not path.exists():
+        return []
+    try:
+        return [Fixed(str(one["digest"]), str(one["since"]), int(one["runs"])) for one in json.loads(path.read_text())]
+    except (ValueError, TypeError, KeyError) as fault:
+        why = f"{path}: not a record of what was fixed before a run ({fault!r})"
+        raise UnreadableProtocol(f"{why}; move the exhibit's results aside and run it again") from fault
