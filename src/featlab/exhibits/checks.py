@@ -75,21 +75,14 @@ def close(
 
 
 def exponent(
-    statement: str,
-    x: ArrayLike,
-    y: ArrayLike,
-    errors: ArrayLike | None,
-    claimed: float,
-    *,
-    wrong: float,
-    with_log: bool = False,
+    statement: str, x: ArrayLike, y: ArrayLike, errors: ArrayLike | None, claimed: float, *, wrong: float
 ) -> Check:
-    """The fitted exponent of y = C x^a (times log x) has the claimed one in its 99% interval, and not the wrong one.
+    """The fitted exponent of y = C x^a has the claimed one in its 99% interval, and not the wrong one.
 
     If it has not: local slopes that come nearer with x say that the claim may hold for larger x; if they do not, it
     fails.
     """
-    fit = fit_power_law(x, y, errors, level=1 - LEVEL, with_log=with_log)
+    fit = fit_power_law(x, y, errors, level=1 - LEVEL)
     low, high = fit.exponent_interval
     detail = f"fitted exponent {fit.exponent:.3f}, between {low:.3f} and {high:.3f} at 99%; claimed {claimed:.3g}."
     refused = not low <= wrong <= high
@@ -119,6 +112,26 @@ def exponent_at_most(
     detail = f"fitted exponent {fit.exponent:.3f}, between {low:.3f} and {high:.3f} at 99%; bound {bound:.3g}."
     result = CheckResult.FAILS if low > bound else CheckResult.HOLDS
     return Check(statement, result, detail, f"the bound {wrong:.3g}", low > wrong)
+
+
+def straight(statement: str, x: ArrayLike, samples: ArrayLike, slope: float) -> Check:
+    """Means over seeds lie on a line y = A x + B of a claimed slope A, whatever B: it is in the 99% interval.
+
+    The fit is by weighted least squares with the errors of the means. The control is a slope 20% off, on either side.
+
+    Args:
+        samples: seeds along the first axis, points along the second.
+    """
+    values = np.asarray(samples, np.float64)
+    weights = 1 / standard_error(values)
+    fit, covariance = np.polyfit(np.asarray(x, np.float64), values.mean(axis=0), 1, w=weights, cov="unscaled")
+    reach = float(scipy.stats.norm.isf(LEVEL / 2) * np.sqrt(covariance[0, 0]))
+    detail = (
+        f"fitted slope {fit[0]:.4g} +- {np.sqrt(covariance[0, 0]):.2g}; claimed {slope:.4g}; constant {fit[1]:.3g}."
+    )
+    result = CheckResult.HOLDS if abs(fit[0] - slope) <= reach else CheckResult.FAILS
+    refused = all(abs(fit[0] - slope * (1 + sign * WRONG_BY)) > reach for sign in (1, -1))
+    return Check(statement, result, detail, f"slopes {WRONG_BY:.0%} larger and smaller", refused)
 
 
 def ordered(statement: str, samples: Mapping[str, ArrayLike]) -> Check:

@@ -164,7 +164,6 @@ class Exponent(DeclaredCheck):
         along: the axis, or the name of a parameter that changes along it; or x as a function of the numbers.
         claimed: a.
         wrong: the exponent that the same data must refuse.
-        with_log: the law is C x^a log x.
         at_most: the claimed exponent is a bound, for theorems that say what suffices.
         summary: y and its error from the numbers of all runs; mean and standard error unless given.
         least: points that it takes, those without a number not counted; with fewer nothing is said, or that it cannot
@@ -175,7 +174,6 @@ class Exponent(DeclaredCheck):
     along: str | Callable[[xr.DataArray], Any]
     claimed: Given[float]
     wrong: Given[float] = field(kw_only=True)
-    with_log: Given[bool] = field(default=False, kw_only=True)
     at_most: bool = field(default=False, kw_only=True)
     summary: Summary | None = field(default=None, kw_only=True)
     least: int = field(default=3, kw_only=True)
@@ -216,8 +214,7 @@ class Exponent(DeclaredCheck):
         claimed, wrong = given(self.claimed, fields), given(self.wrong, fields)
         if self.at_most:
             return exponent_at_most(statement.format_map(fields), *points, claimed, wrong=wrong)
-        with_log = given(self.with_log, fields)
-        return exponent(statement.format_map(fields), *points, claimed, wrong=wrong, with_log=with_log)
+        return exponent(statement.format_map(fields), *points, claimed, wrong=wrong)
 
 
 @dataclass(frozen=True)
