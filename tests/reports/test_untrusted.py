@@ -22,7 +22,7 @@ from tests.exhibits.toy import exhibit
 SCRIPT = "<script>alert(1)</script>"
 # What stands where -> values that must not stand there.
 HOSTILE: list[tuple[tuple[Any, ...], list[Any]]] = [
-    (("format",), [2, "1", None]),
+    (("format",), [1, "2", None]),
     (("exhibit",), ["other", 7, "../toy"]),
     (("size",), ["paper", SCRIPT]),
     (("runs",), [SCRIPT, -1, 1.5, True, 10**400]),
@@ -39,13 +39,15 @@ HOSTILE: list[tuple[tuple[Any, ...], list[Any]]] = [
     (("machines",), ["here", [[]]]),
     (("machines", 0, "git"), ["abc", {"commit": 3, "changed": True}, {}]),
     (("machines", 0, "packages"), [["jax"], {"jax": 3}]),
+    (("looks",), [[1], [2, 1], [0, 1], [1, 1, 1], "11"]),
+    (("fixed",), [[[]], [{"digest": "a", "since": "then", "runs": 0}], [{"digest": SCRIPT, "since": 0, "runs": 0}]]),
     (("pictures",), [[], {}, {"svg": "figure.svg"}]),
     (("pictures", "png"), ["/etc/passwd", "../../secret.png", "a\\b.png", ".hidden.png", "figure.svg", "x\n.png", ""]),
     (("pictures", "exe"), ["figure.exe"]),
     (("unknown",), [1]),
 ]
 CASES = [(path, value) for path, values in HOSTILE for value in values]
-TEXTS = ["", "[]", "null", "{", "\x00", '{"format": 1, "seconds": NaN}', '{"a": Infinity}', "[" * 100_000, "1" * 5000]
+TEXTS = ["", "[]", "null", "{", "\x00", '{"format": 2, "seconds": NaN}', '{"a": Infinity}', "[" * 100_000, "1" * 5000]
 
 
 @pytest.fixture(scope="module")

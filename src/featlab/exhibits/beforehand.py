@@ -77,7 +77,7 @@ def fix_protocol(exhibit: Exhibit, directory: Path, runs: int) -> list[Fixed]:
 def fixed_words(fixed: Sequence[Fixed]) -> str:
     """When a protocol was fixed, and what was changed after runs were seen."""
     if not fixed:
-        return "It was not recorded when the protocol was fixed."
+        return "When its protocol was fixed was not recorded."
     first, *later = fixed
     begin = f"Protocol fixed {first.since}, "
     begin += "before the first run." if not first.runs else f"when {first.runs:,} runs had been seen."
@@ -86,9 +86,9 @@ def fixed_words(fixed: Sequence[Fixed]) -> str:
 
 
 def is_outdated(exhibit: Exhibit, fixed: Sequence[Fixed]) -> bool:
-    """Whether a report is of another state of the claim's code than today's; one without a record is, too."""
+    """Whether a report is known to be of another state of the claim's code than today's."""
     digest = protocol_digest(exhibit)
-    return digest is not None and (not fixed or fixed[-1].digest != digest)
+    return digest is not None and len(fixed) > 0 and fixed[-1].digest != digest
 
 
 def _read(path: Path) -> list[Fixed]:
