@@ -143,8 +143,9 @@ EXHIBIT = ex.Exhibit(
     "an overlap of 1/sqrt(d) on the side to which the signal pulls: the theorem is for that side, and the time goes as "
     "one over the overlap at the start, so that random ones would scatter widely. Two pilots, with random starts and "
     "with single samples, had medians too uncertain to tell d^2 from d^1.5; hence planted starts and batches. For 2 an "
-    "earlier protocol fitted C d^a log d, which leaves out the constant beside the logarithm. Means are checked from d = 1000 "
-    "on: at d = 100 the allowance for finite size, a tenth, leaves no power (seen in the first run of this protocol).",
+    "earlier protocol fitted C d^a log d, which leaves out the constant beside the logarithm. Means are "
+    "checked from d = 1000 on: at d = 100 the allowance for finite size, a tenth, leaves no power (seen in the first "
+    "run of this protocol).",
     caption="Points are medians over seeds with two standard errors. Lines: the mean over starts for exponents 1 and "
     "2; for 3 the equation, whose constant leaves out what chance does during the search.",
     studies=studies,
