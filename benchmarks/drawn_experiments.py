@@ -19,6 +19,8 @@ Draw = np.random.Generator
 _FUNCTIONS = ("{h}", "He2({h})", "He3({h})", "He4({h})", "tanh({h})", "abs({h})", "relu({h})", "sin({h})", "sign({h})")
 _ACTIVATIONS = ("tanh", "relu", "erf", "He2", "He3", "square")
 _SMOOTH = ("tanh", "erf", "relu")
+# Seeds side by side cost little beside compiling, and decide what can be told.
+_SEEDS = 64
 
 
 def drawn(learner: str, key: int, number: int) -> Experiment:
@@ -49,7 +51,7 @@ def _student(
     draw: Draw, target: str, activations: tuple[str, ...] = _ACTIVATIONS, start: str | None = None
 ) -> TwoLayer:
     width, rank = int(draw.integers(1, 3)), featlab.target(target).rank
-    planted: dict[str, Any] = {"start": str(draw.choice(["sphere", "planted"]))}
+    planted: dict[str, Any] = {"start": str(draw.choice(["sphere", "planted", "planted", "planted"]))}
     if planted["start"] == "planted":
         rows = draw.uniform(-0.5, 0.5, (width, rank))
         planted["planted"] = tuple(tuple(round(float(cosine), 2) for cosine in row) for row in rows)
@@ -74,20 +76,20 @@ def _online(draw: Draw) -> tuple[str, dict[str, Any]]:
     batch = int(draw.choice([1, 4]))
     constraint = str(draw.choice(["none", "spherical"]))
     learner = featlab.OnlineSgd(_over_dim(draw, 0.1, 2.0), batch=batch, constraint=constraint)
-    return target, {"learner": learner, "dim": 500, "times": [0, 1, 2], "student": _student(draw, target), "seeds": 8}
+    return target, {"learner": learner, "dim": 500, "times": [0, 1, 2], "student": _student(draw, target), "seeds": _SEEDS}
 
 
 def _extragradient(draw: Draw) -> tuple[str, dict[str, Any]]:
     target = random_target(draw)
     learner = featlab.Extragradient(_over_dim(draw, 0.1, 1.0), _over_dim(draw, 0.1, 1.0))
-    return target, {"learner": learner, "dim": 500, "times": [0, 1, 2], "student": _student(draw, target), "seeds": 8}
+    return target, {"learner": learner, "dim": 500, "times": [0, 1, 2], "student": _student(draw, target), "seeds": _SEEDS}
 
 
 def _giant(draw: Draw) -> tuple[str, dict[str, Any]]:
     target, dim = random_target(draw), 400
     learner = featlab.GiantSteps(int(draw.integers(1, 3)), scale=_ratio(draw, 0.5, 3.0))
     sizes = {"dim": dim, "samples": int(dim * _ratio(draw, 1, 20))}
-    return target, {"learner": learner, **sizes, "student": _student(draw, target), "seeds": 8}
+    return target, {"learner": learner, **sizes, "student": _student(draw, target), "seeds": _SEEDS}
 
 
 def _reused(draw: Draw) -> tuple[str, dict[str, Any]]:
@@ -95,7 +97,7 @@ def _reused(draw: Draw) -> tuple[str, dict[str, Any]]:
     constraint = str(draw.choice(["none", "spherical"]))
     learner = featlab.ReusedBatch(int(draw.integers(2, 4)), _ratio(draw, 0.1, 0.8), constraint=constraint)
     sizes = {"dim": dim, "samples": int(dim * _ratio(draw, 1, 8))}
-    return target, {"learner": learner, **sizes, "student": _student(draw, target), "seeds": 8}
+    return target, {"learner": learner, **sizes, "student": _student(draw, target), "seeds": _SEEDS}
 
 
 def _amp(draw: Draw) -> tuple[str, dict[str, Any]]:
@@ -139,7 +141,7 @@ def _preprocessed(draw: Draw) -> tuple[str, dict[str, Any]]:
         "dim": dim,
         "samples": int(dim**2 * _ratio(draw, 0.5, 4)),
         "student": student,
-        "seeds": 8,
+        "seeds": _SEEDS,
     }
 
 
@@ -150,7 +152,7 @@ def _directions(learner: Any) -> Callable[[Draw], tuple[str, dict[str, Any]]]:
             "learner": learner,
             "dim": dim,
             "samples": int(dim * _ratio(draw, 1, 30)),
-            "seeds": 12,
+            "seeds": 32,
         }
 
     return make
