@@ -54,9 +54,9 @@ class Attack:
 
 def attacks() -> dict[str, Attack]:
     """All of them by name."""
-    from benchmarks import attack_cores, attack_store
+    from benchmarks import attack_cores, attack_inputs, attack_store
 
-    return {attack.name: attack for part in (attack_store, attack_cores) for attack in part.ATTACKS}
+    return {attack.name: attack for part in (attack_store, attack_cores, attack_inputs) for attack in part.ATTACKS}
 
 
 def shown(attack: Attack, found: Counter[str], seconds: float) -> str:

@@ -76,13 +76,25 @@ def _online(draw: Draw) -> tuple[str, dict[str, Any]]:
     batch = int(draw.choice([1, 4]))
     constraint = str(draw.choice(["none", "spherical"]))
     learner = featlab.OnlineSgd(_over_dim(draw, 0.1, 2.0), batch=batch, constraint=constraint)
-    return target, {"learner": learner, "dim": 500, "times": [0, 1, 2], "student": _student(draw, target), "seeds": _SEEDS}
+    return target, {
+        "learner": learner,
+        "dim": 500,
+        "times": [0, 1, 2],
+        "student": _student(draw, target),
+        "seeds": _SEEDS,
+    }
 
 
 def _extragradient(draw: Draw) -> tuple[str, dict[str, Any]]:
     target = random_target(draw)
     learner = featlab.Extragradient(_over_dim(draw, 0.1, 1.0), _over_dim(draw, 0.1, 1.0))
-    return target, {"learner": learner, "dim": 500, "times": [0, 1, 2], "student": _student(draw, target), "seeds": _SEEDS}
+    return target, {
+        "learner": learner,
+        "dim": 500,
+        "times": [0, 1, 2],
+        "student": _student(draw, target),
+        "seeds": _SEEDS,
+    }
 
 
 def _giant(draw: Draw) -> tuple[str, dict[str, Any]]:
