@@ -66,6 +66,13 @@ def shown(attack: Attack, found: Counter[str], seconds: float) -> str:
     return f"{attack.name:<8} {'FAILED' if attack.failures(found) else 'held':<7} {never}; {others} ({seconds:.0f} s)"
 
 
+def row(attack: Attack, found: Counter[str]) -> str:
+    """The same as a row of a table in Markdown."""
+    never = ", ".join(f"{found[what]:,} {what}" for what in attack.never)
+    others = ", ".join(f"{count:,} {what}" for what, count in sorted(found.items()) if what not in attack.never)
+    return f"| `{attack.name}` | {attack.words} | {others} | {never} |"
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Attack, print the counts; exit code 1 if anything happened that must not."""
     known = attacks()
@@ -74,6 +81,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=SECONDS, help="the longest time for each attack")
     parser.add_argument("--tries", type=int, default=TRIES, help="the most tries of each attack")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--table", action="store_true", help="print the counts as rows in Markdown")
     parser.add_argument("--list", action="store_true", help="say what the attacks are")
     options = parser.parse_args(arguments)
     for name in options.names:
@@ -87,7 +95,8 @@ def main(arguments: list[str] | None = None) -> None:
         begin = time.monotonic()
         with tempfile.TemporaryDirectory() as directory:
             found = known[name].run(Limits(options.seconds, options.tries), options.seed, Path(directory))
-        print(shown(known[name], found, time.monotonic() - begin), flush=True)
+        line = row(known[name], found) if options.table else shown(known[name], found, time.monotonic() - begin)
+        print(line, flush=True)
         failed = failed or bool(known[name].failures(found))
     if failed:
         sys.exit("something happened that must never happen")
