@@ -141,6 +141,23 @@ def test_atoms_are_told_by_rounding() -> None:
 
 @pytest.mark.parametrize("text", ["h1**20 + 0.1*h1", "h1**20 + 1e-5*h1"])
 def test_small_labels_are_seen_beside_large_ones(text: str) -> None:
-    """Where |h1| < 0.7 the label is 0.1 h1 but for a thousandth: it tells the sign of h1."""
-    assert analyse(target(text)).verdict == "TRIVIAL"
-    assert analyse(target("h1**20 + 0.1*abs(h1)")).verdict == "EASY", "negative control"
+    """Where |h1| < 0.7 the label is 0.1 h1 but for a thousandth: it tells the sign of h1, and so does E[Y h1] = 0.1."""
+    found = analyse(target(text))
+    assert found.verdict == "TRIVIAL"
+    assert (found.information_exponent, found.leap, found.coordinate_leap, found.doubts) == (1, 1, 1, ())
+    control = analyse(target("h1**20 + 0.1*abs(h1)"))
+    assert (control.verdict, control.information_exponent) == ("EASY", 2), "negative control"
+
+
+def test_what_rounding_hides_from_correlations_is_said() -> None:
+    """The rms of cosh(6 h1) is e^36 / sqrt(2), twelve digits of which are 2000; half of its labels are below 30."""
+    found = analyse(target("cosh(6*h1) + 0.1*h1"))
+    assert found.information_exponent == 2
+    assert any("rounding of the largest labels" in doubt for doubt in found.doubts)
+    assert not any("rounding" in doubt for doubt in analyse(target("cosh(2*h1) + 0.1*h1")).doubts), "negative control"
+
+
+def test_numbers_of_sixteen_digits_are_not_taken_for_exact() -> None:
+    """cos(1)^2 + sin(1)^2 is 1 but for rounding: nothing of degree 2 is left."""
+    assert analyse(target("He4(cos(1)*h1 + sin(1)*h2)")).information_exponent == 4
+    assert analyse(target("He4(0.999999*h1)")).information_exponent == 2, "negative control"

@@ -47,7 +47,7 @@ def test_the_cheapest_comes_first(text: str, noise: float, kind: type, words: st
 
 
 def test_where_there_is_none_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    undecided = demonstrate(analysed("3e-11*h1 + He2(h1)"))
+    undecided = demonstrate(analysed("3e-11*h1 + abs(h1)"))
     assert (undecided.recipe, undecided.run) == (None, None)
     assert "the analysis is undecided" in undecided.reason
     monkeypatch.setattr(demonstration, "_REUSE_MOST_RANK", 2)

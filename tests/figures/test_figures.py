@@ -114,7 +114,7 @@ def test_staircase_colours(explained: Explained) -> None:
 
 
 def test_undecided_is_drawn_as_such(explained: Explained) -> None:
-    figure = staircase_figure(explained("3e-11*h1 + He2(h1)").analysis)
+    figure = staircase_figure(explained("3e-11*h1 + abs(h1)").analysis)
     assert _texts(figure) == ["undecided", "undecided"]
 
 
@@ -132,7 +132,7 @@ def test_cost_without_a_bar_says_why(explained: Explained) -> None:
     words = _texts(cost_figure(explained("sign(h1*h2*h3)").analysis.sample_cost))
     assert "not from n = O(d)" in words
     assert "never exactly: not a polynomial" in words
-    assert "undecided" in _texts(cost_figure(explained("3e-11*h1 + He2(h1)").analysis.sample_cost))
+    assert "undecided" in _texts(cost_figure(explained("3e-11*h1 + abs(h1)").analysis.sample_cost))
 
 
 def test_svg_is_one_described_element(explained: Explained) -> None:

@@ -69,7 +69,7 @@ def test_papers_are_numbered_and_listed(explained: Explained) -> None:
 
 
 def test_notes_and_doubts_stand_above_the_tables(explained: Explained) -> None:
-    for text, word in (("(h1 + h2)**3", "Note: "), ("3e-11*h1 + He2(h1)", "Doubt: ")):
+    for text, word in (("(h1 + h2)**3", "Note: "), ("3e-11*h1 + abs(h1)", "Doubt: ")):
         head, found, _ = _written(explained(text)).partition("Exponents")
         assert found
         assert word in head

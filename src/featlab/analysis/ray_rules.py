@@ -37,12 +37,22 @@ class Resolution:
 
 @dataclass(frozen=True)
 class Rays:
-    """Cells of rays in one part of every orbit of the label's symmetries, and the rays' directions and rules."""
+    """Rays in one part of every orbit of the label's symmetries: their directions, weights and rules.
 
-    cells: RayCells
+    `link` is the label as a function of z, `jumps` change sign where it jumps, `steps` is how many cells a ray has.
+    """
+
+    link: Function
+    jumps: list[Function]
     directions: Floats
+    weights: Floats
     rules: Floats
     group: Symmetries
+    steps: int
+
+    def cells(self, coarsening: int = 1) -> RayCells:
+        """The cells of all rays, `coarsening` times as long."""
+        return cells_of_rays(self.link, self.jumps, self.directions, self.weights, self.steps // coarsening)
 
 
 def rays_at(target: Target, known: Floats, unknown: Floats, point: Floats, resolution: Resolution) -> Rays:
@@ -71,7 +81,7 @@ def rays_at(target: Target, known: Floats, unknown: Floats, point: Floats, resol
     if mirrored is not None:  # of one label, and of its mirror image
         directions = np.concatenate([directions, mirrored])
         weights, rules = np.tile(0.5 * weights, 2), np.tile(rules, 2)
-    return Rays(cells_of_rays(link, jumps, directions, weights, steps), directions, rules, group)
+    return Rays(link, jumps, directions, weights, rules, group, steps)
 
 
 def _nodes_and_steps(resolution: Resolution, cones: Sequence[Function], group: Symmetries) -> tuple[int, int]:

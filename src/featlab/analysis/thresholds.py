@@ -167,9 +167,7 @@ def _finer(resolution: Resolution, errors: _Errors) -> Resolution:
 
 
 def _second_moments(target: Target, known: Floats, resolution: Resolution) -> tuple[SecondMoments, _Errors]:
-    fine, long_cells = (
-        _operators(target, known, one) for one in (resolution, replace(resolution, steps=resolution.steps // 2))
-    )
+    fine, long_cells = _operators(target, known, resolution)
     # The label is taken to be linear along a cell, an error of second order in the cell's length: extrapolate it away.
     best = fine.best + (fine.best - long_cells.best) / 3
     errors = _Errors(
@@ -187,7 +185,7 @@ def label_table(target: Target) -> LabelTable:
     point = known_rule(target, known, _KNOWN_NODES[0]).points[0]
     rays = rays_at(target, known, complement(known), point, _RESOLUTION[dimension][0])
     bins = _BINS[dimension]
-    table, _ = label_tables(rays.cells, rays.directions, rays.rules, target.rank, bins, target.noise)
+    table, _ = label_tables(rays.cells(), rays.directions, rays.rules, target.rank, bins, target.noise)
     return replace(table, moment=rays.group.average(table.moment))
 
 
@@ -195,21 +193,22 @@ def _top(operator: Floats) -> float:
     return float(np.linalg.eigvalsh(operator)[-1])
 
 
-def _operators(target: Target, known: Floats, resolution: Resolution) -> _Operators:
-    """F averaged over the known coordinates."""
+def _operators(target: Target, known: Floats, resolution: Resolution) -> tuple[_Operators, _Operators]:
+    """F averaged over the known coordinates, by cells of this length and by cells of twice the length."""
     unknown = complement(known)
     rule = known_rule(target, known, _KNOWN_NODES[known.shape[1]])
     bins = _CONDITIONAL_BINS if known.shape[1] else _BINS[target.rank + target.hidden]
     size = len(symmetric_basis(unknown.shape[1]))
-    total, lost = np.zeros((5, size, size)), 0.0
+    totals, lost = np.zeros((2, 5, size, size)), np.zeros(2)
     for point, weight in zip(rule.points, rule.weights, strict=True):
         check_time()
         rays = rays_at(target, known, unknown, point, resolution)
-        table, wider = label_tables(rays.cells, rays.directions, rays.rules, unknown.shape[1], bins, target.noise)
-        total += weight * np.array(_operators_of(table, wider, rays.group))
-        lost += float(weight) * table.lost
-    best, scatter, halved, first, second = total
-    return _Operators(best, scatter, halved, first, second, lost)
+        for place, cells in enumerate((rays.cells(), rays.cells(coarsening=2))):
+            table, wider = label_tables(cells, rays.directions, rays.rules, unknown.shape[1], bins, target.noise)
+            totals[place] += weight * np.array(_operators_of(table, wider, rays.group))
+            lost[place] += weight * table.lost
+    fine, long = (_Operators(*total, lost=float(short)) for total, short in zip(totals, lost, strict=True))
+    return fine, long
 
 
 def _operators_of(table: LabelTable, wider: LabelTable, group: Symmetries) -> tuple[Floats, ...]:

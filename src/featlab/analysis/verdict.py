@@ -8,9 +8,12 @@ from enum import StrEnum
 from math import inf
 from typing import NamedTuple
 
+import numpy as np
+
 from featlab.analysis.budget import DEFAULT_BUDGET, Tell, time_budget
 from featlab.analysis.energies import Energies, coordinate_leap, hermite_energies
-from featlab.analysis.grids import GridPair, build_grids
+from featlab.analysis.grids import Grid, GridPair, build_grids
+from featlab.analysis.levels import DOUBT, RESOLUTION, ROUNDING
 from featlab.analysis.probes import discrete_levels
 from featlab.analysis.residuals import Regime, giant_step_subspace, learnable_variance, regimes
 from featlab.analysis.sample_cost import SampleCost, sample_costs
@@ -25,7 +28,9 @@ from featlab.analysis.staircase import (
     grand_staircase,
     leap_staircase,
 )
-from featlab.analysis.structured.findings import Findings, findings
+from featlab.analysis.structured.algebra import polynomial_expansion
+from featlab.analysis.structured.expansion import Expansion, dense_energies
+from featlab.analysis.structured.findings import Findings, correlation_stairs, findings
 from featlab.analysis.structured.patterns import MOST_SIGNS
 from featlab.analysis.structured.structure import structure_of
 from featlab.errors import InvalidParameter, InvalidTarget
@@ -154,15 +159,15 @@ def _analysed(target: Target) -> Analysis:
 def _by_quadrature(target: Target) -> Findings:
     """The findings on a target of few directions, from integrals with their errors."""
     search = max(_SEARCH[target.rank], min(target.degree or 0, 40))
-    told = informative(target)
+    told, expansion = informative(target), polynomial_expansion(target)
     grids, told_grids = _grids(target, told)
-    stairs = _climb(grids, told, told_grids, search)
+    stairs = _climb(grids, told, told_grids, search, expansion)
     while stairs.unsure and not stairs.stopped and grids.refinement < _MOST_REFINEMENTS:
         grids, told_grids = _grids(target, told, grids.refinement + 1)
-        stairs = _climb(grids, told, told_grids, search, stairs)
+        stairs = _climb(grids, told, told_grids, search, expansion, stairs)
     lowest = stairs.leap.stages[0].exponent if stairs.leap.stages else 0
     degrees = max(_DEGREES[target.rank], lowest, min(target.degree or 0, 12))
-    energies = hermite_energies(grids, degrees)
+    energies = hermite_energies(grids, degrees) if expansion is None else dense_energies(expansion, degrees)
     energies = energies.without_noise(learnable_variance(target, energies))
     left, cut_short = regimes(target, energies, _REGIMES[target.rank])
     return Findings(
@@ -172,7 +177,7 @@ def _by_quadrature(target: Target) -> Findings:
         one_step=giant_step_subspace(energies, lowest),
         regimes=left,
         labels=discrete_levels(grids.fine),
-        doubts=(f"residuals: {cut_short}",) if cut_short else (),
+        doubts=(*_unseen(grids.fine, expansion, stairs.leap), *([f"residuals: {cut_short}"] if cut_short else [])),
     )
 
 
@@ -243,13 +248,44 @@ def _grids(target: Target, told: Target, refinement: int = 0) -> tuple[GridPair,
     return grids, grids if told is target else build_grids(told, refinement)
 
 
-def _climb(grids: GridPair, told: Target, told_grids: GridPair, search: int, before: _Stairs | None = None) -> _Stairs:
-    """The three staircases; of those climbed before on a coarser grid only the unsure ones are climbed again."""
+def _climb(
+    grids: GridPair,
+    told: Target,
+    told_grids: GridPair,
+    search: int,
+    expansion: Expansion | None,
+    before: _Stairs | None = None,
+) -> _Stairs:
+    """The three staircases; of those climbed before on a coarser grid only the unsure ones are climbed again.
+
+    What correlations see of a polynomial is read off its expansion, where h1^20 does not hide 0.1 h1.
+    """
+
+    def correlations(max_order: int) -> Staircase[Stage]:
+        if expansion is not None:
+            return correlation_stairs(expansion, max_order)
+        return giant_staircase(grids) if max_order == 1 else leap_staircase(grids, max_order)
+
     return _Stairs(
-        _better(before and before.giant, lambda: giant_staircase(grids)),
-        _better(before and before.leap, lambda: leap_staircase(grids, search)),
+        _better(before and before.giant, lambda: correlations(1)),
+        _better(before and before.leap, lambda: correlations(search)),
         _better(before and before.grand, lambda: grand_staircase(told, told_grids, search)),
     )
+
+
+def _unseen(grid: Grid, expansion: Expansion | None, leap: Staircase[Stage]) -> Iterator[str]:
+    """A doubt if a part of the typical label is too small for correlations, whose rounding is that of the rms."""
+    if leap.exponent == 1 or (expansion is not None and expansion.exact and expansion.rank == 1):
+        return  # nothing is lower, or hidden
+    order = np.argsort(grid.labels)
+    ranks = np.cumsum(grid.weights[order])
+    low, high = grid.labels[order][np.searchsorted(ranks, [0.25, 0.75])]
+    least = DOUBT * ROUNDING * float(np.sqrt(grid.variance))
+    if RESOLUTION * (high - low) < least:
+        yield (
+            f"leap: correlations below {least:.1e} are lost in the rounding of the largest labels, while half of the "
+            f"labels lie between {low:.3g} and {high:.3g}; a part of that size may have a lower exponent than is said"
+        )
 
 
 def _better(before: Staircase[AnyStage] | None, climb: Callable[[], Staircase[AnyStage]]) -> Staircase[AnyStage]:

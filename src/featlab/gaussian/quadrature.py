@@ -228,7 +228,7 @@ def roots_on_lines(values: Callable[[Integers, Floats], Floats], lines: int, sca
     line, step = np.nonzero(sign[:, :-1] * sign[:, 1:] < 0)
     low, high = scan[step].copy(), scan[step + 1].copy()
     sign_low = sign[line, step]
-    for _ in range(_HALVINGS):
+    for _ in range(_HALVINGS if line.size else 0):
         middle = 0.5 * (low + high)
         left = np.sign(values(line, middle)) == sign_low
         low, high = np.where(left, middle, low), np.where(left, high, middle)

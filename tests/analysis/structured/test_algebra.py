@@ -48,6 +48,11 @@ def test_powers_have_the_moments_of_the_label() -> None:
     assert mean_of(list(powers_of(of_square, 3))[-1]) == 8
 
 
+def test_constants_may_be_irrational() -> None:
+    found = expansion_of(polynomial_of(target("sqrt(2)*He2(h1) + cos(1)*h2*h3*h4*h5*h6")))
+    np.testing.assert_allclose(found.per_degree, [0, 0, 4, 0, 0, np.cos(1) ** 2], atol=1e-14)
+
+
 @pytest.mark.parametrize("text", ["relu(h1)", "h1 + xi1", "tanh(h1)*h2"])
 def test_what_is_no_polynomial_of_the_directions_is_none(text: str) -> None:
     assert polynomial_of(target(text)) is None

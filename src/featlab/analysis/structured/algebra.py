@@ -17,7 +17,7 @@ from sympy.polys.rings import ring
 from featlab.analysis.structured.expansion import Expansion
 from featlab.gaussian.hermite import Floats, Integers
 from featlab.targets import Target
-from featlab.targets.evaluate import number
+from featlab.targets.evaluate import values
 from featlab.targets.functions import is_call
 from featlab.targets.polynomials import expanded_terms
 
@@ -25,6 +25,8 @@ from featlab.targets.polynomials import expanded_terms
 _MOST_PRODUCTS, _MOST_TERMS = 200_000, 1500
 # A coefficient is a rational number, rounded once.
 _LAST_DIGIT = 4e-16
+# Of numerator or denominator: twelve digits, where 0.9999999999999998 is what is left of cos(1)^2 + sin(1)^2.
+_BITS_OF_A_TYPED = 40
 
 
 def polynomial_of(target: Target) -> Any | None:
@@ -43,7 +45,7 @@ def _multiplied_out(node: sympy.Expr, numbers: Any, variables: dict[str, Any]) -
     if isinstance(node, sympy.Rational):
         return numbers(QQ(int(node.p), int(node.q)))
     if not node.free_symbols:
-        exact = Fraction(number(node))
+        exact = Fraction(float(values(node, {})))
         return numbers(QQ(exact.numerator, exact.denominator))
     if isinstance(node, sympy.Symbol):
         return variables[node.name]
@@ -72,8 +74,24 @@ def powers_of(polynomial: Any, most: int) -> Iterator[Any]:
             return
 
 
-def expansion_of(polynomial: Any) -> Expansion:
-    """The Hermite expansion of a polynomial: exact rational numbers, rounded once.
+def polynomial_expansion(target: Target) -> Expansion | None:
+    """The Hermite expansion of a polynomial link; None if it is not one, or too large."""
+    polynomial = polynomial_of(target)
+    return None if polynomial is None else expansion_of(polynomial, is_exact(target.tree))
+
+
+def is_exact(tree: sympy.Expr) -> bool:
+    """Whether the numbers of a polynomial tree are rational and of few digits: those of many may be rounded ones."""
+    if not tree.free_symbols:
+        return isinstance(tree, sympy.Rational) and min(tree.p.bit_length(), tree.q.bit_length()) <= _BITS_OF_A_TYPED
+    return all(is_exact(argument) for argument in tree.args)
+
+
+def expansion_of(polynomial: Any, exact: bool = False) -> Expansion:
+    """The Hermite expansion of a polynomial: rational numbers, rounded once.
+
+    Args:
+        exact: whether the polynomial's coefficients are those meant, not rounded ones.
 
     Statement: x^n = sum_m n! / (2^m m! (n - 2m)!) He_{n-2m}(x), and c_a = sqrt(a!) times the coefficient of He_a.
     """
@@ -86,7 +104,7 @@ def expansion_of(polynomial: Any) -> Expansion:
     per_degree: Floats = np.bincount(degrees, coefficients**2).astype(float)
     variance = float(per_degree[1:].sum())
     errors = _LAST_DIGIT * np.abs(coefficients)
-    return Expansion(indices, coefficients, errors, int(degrees.max()), variance, per_degree)
+    return Expansion(indices, coefficients, errors, int(degrees.max()), variance, per_degree, exact)
 
 
 def mean_of(polynomial: Any) -> Any:

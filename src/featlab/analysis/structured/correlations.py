@@ -60,7 +60,7 @@ def _aligned_gradients(
     part = (values @ (steps * expansion.coefficients[chosen, None]) / phases) @ unknown
     errors = steps * (expansion.errors[chosen] + ROUNDING * np.abs(expansion.coefficients[chosen]))[:, None]
     scale = np.sqrt(expansion.variance * order)
-    return _columns(part, scale), max(float(np.linalg.norm(errors) / scale), ROUNDING)
+    return _columns(part, scale), max(float(np.linalg.norm(errors) / scale), 0.0 if expansion.exact else ROUNDING)
 
 
 def _columns(part: np.ndarray, scale: float) -> Floats:

@@ -29,6 +29,8 @@ class Expansion:
         searched: the degree up to which no coefficient is missing.
         variance: Var f, of all degrees.
         per_degree: sum of c_a^2 for each degree, possibly for more degrees than `searched`.
+        exact: whether a coefficient that is not listed is zero, and the others are known to their own last digit; else
+            the rounding of f itself stands in all of them.
     """
 
     indices: Integers
@@ -37,6 +39,7 @@ class Expansion:
     searched: int
     variance: float
     per_degree: Floats
+    exact: bool = False
 
     @property
     def rank(self) -> int:
@@ -77,6 +80,17 @@ def energies_of(expansion: Expansion) -> ListedEnergies:
         errors.append(float(np.max(expansion.errors[here], initial=ROUNDING * np.sqrt(expansion.variance))))
     listed = tuple(expansion.monomials())
     return ListedEnergies(expansion.rank, tuple(coefficients), tuple(errors), expansion.variance, listed=listed)
+
+
+def dense_energies(expansion: Expansion, max_degree: int) -> Energies:
+    """The same with every coefficient up to max_degree, zero or not."""
+    coefficients, errors = [], []
+    listed = {tuple(index): place for place, index in enumerate(expansion.indices.tolist())}
+    for degree in range(max_degree + 1):
+        places = np.array([listed.get(tuple(index), -1) for index in multi_indices(expansion.rank, degree).tolist()])
+        coefficients.append(np.where(places >= 0, expansion.coefficients[places], 0.0))
+        errors.append(float(np.max(expansion.errors[places[places >= 0]], initial=0.0)))
+    return Energies(expansion.rank, tuple(coefficients), tuple(errors), expansion.variance)
 
 
 def of_parts(parts: Parts) -> Expansion:

@@ -43,7 +43,7 @@ class Findings:
 def findings(structure: Structure) -> Findings:
     """Staircases, energies and what follows from them."""
     target, expansion = structure.target, structure.expansion
-    giant, leap = (climb_correlations(target.rank, partial(_look, expansion, most), most) for most in (1, _SEARCH))
+    giant, leap = (correlation_stairs(expansion, most) for most in (1, _SEARCH))
     lowest = leap.stages[0].exponent if leap.stages else 0
     return Findings(
         giant=giant,
@@ -55,6 +55,11 @@ def findings(structure: Structure) -> Findings:
         regimes=_regimes(expansion) if structure.polynomial is not None else (),
         labels=_labels(structure),
     )
+
+
+def correlation_stairs(expansion: Expansion, max_order: int) -> Staircase[Stage]:
+    """The stages that correlations open, looking up to an order: 1 is what giant steps see, many are the leap."""
+    return climb_correlations(expansion.rank, partial(_look, expansion, max_order), max_order)
 
 
 def _look(expansion: Expansion, most: int, known: Floats, tilt: float) -> Level:

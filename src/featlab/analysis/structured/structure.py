@@ -26,7 +26,7 @@ class Structure:
     @property
     def expansion(self) -> Expansion:
         if self.polynomial is not None:
-            return algebra.expansion_of(self.polynomial)
+            return algebra.expansion_of(self.polynomial, algebra.is_exact(self.target.tree))
         if self.parts is not None:
             return of_parts(self.parts)
         assert self.patterns is not None

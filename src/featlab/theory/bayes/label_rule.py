@@ -101,7 +101,7 @@ class LabelRule:
 
 def label_quantiles(target: Target, probit: Floats) -> Floats:
     """The labels of rank Phi(probit), from cells of rays with exact probabilities: reliable far into the tails."""
-    cells = rays_at(target, nothing(target.rank), np.eye(target.rank), np.zeros(0), _RAYS).cells
+    cells = rays_at(target, nothing(target.rank), np.eye(target.rank), np.zeros(0), _RAYS).cells()
     middle = 0.5 * (cells.first + cells.last)
     order = np.argsort(middle)
     labels, mass = middle[order], cells.mass[order]
