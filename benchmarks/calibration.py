@@ -1,6 +1,6 @@
 """Whether the stated error of a threshold is its error, over targets whose threshold is known.
 
-    python -m benchmarks.calibration [--scale N]
+    python -m benchmarks.calibration [--scale N] [--seed N] [--processes N]
 
 Prints the ratio of actual to stated error of alpha_c by family and draws the histogram of docs/images. The goal is 95%
 below 1 and none above 3.
@@ -9,6 +9,7 @@ below 1 and none above 3.
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import time
 from collections import defaultdict
 from dataclasses import dataclass
@@ -84,7 +85,11 @@ def draw(ratios: Floats) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=int, default=SCALE, help="rounds of 17 targets")
-    outcomes = [measure(case) for case in known_cases(parser.parse_args().scale)]
+    parser.add_argument("--seed", type=int, default=1, help="other targets for another one")
+    parser.add_argument("--processes", type=int, default=1)
+    asked = parser.parse_args()
+    with multiprocessing.get_context("spawn").Pool(asked.processes) as pool:
+        outcomes = pool.map(measure, known_cases(asked.scale, asked.seed), chunksize=1)
     print(table(outcomes))
     ratios = np.array([outcome.ratio for outcome in outcomes])
     for outcome in sorted(outcomes, key=lambda one: one.ratio)[-5:]:
