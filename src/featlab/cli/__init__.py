@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import sys
 
+from featlab.compiled import keep
+
 # In fewer columns no line can be set: who asks for them (COLUMNS=0) has said nothing.
 _LEAST_COLUMNS = 20
 
@@ -17,6 +19,8 @@ def main() -> None:
     columns = os.environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns) < _LEAST_COLUMNS:
         del os.environ["COLUMNS"]
+    if not {"--help", "--version"} & set(sys.argv[1:]):
+        keep()
     try:
         from featlab.cli.app import app
 

@@ -19,6 +19,7 @@ from multiprocessing.context import SpawnProcess
 from pickle import PicklingError
 from typing import Any
 
+from featlab.compiled import hand_over, keep_as_parent
 from featlab.errors import InvalidParameter
 from featlab.study.engines.protocol import MOST_ATTEMPTS, TICK_SECONDS, Records
 from featlab.study.faults import EngineFault
@@ -164,13 +165,14 @@ def _serve(pipe: Connection, run_point: RunPoint) -> None:
         pipe.send(_READY)
         while True:
             pipe.send(perform(run_point, pipe.recv()))
+            hand_over()  # it may be killed at any moment
 
 
 def spawned(target: Callable[..., None], *args: Any) -> tuple[SpawnProcess, Connection]:
     """A process that calls `target(pipe, *args)`, and the other end of its pipe."""
     context = get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=target, args=(theirs, *args), daemon=True)
+    process = context.Process(target=_live, args=(target, theirs, *args), daemon=True)
     try:
         with _ignoring_interrupts():
             process.start()
@@ -180,6 +182,12 @@ def spawned(target: Callable[..., None], *args: Any) -> tuple[SpawnProcess, Conn
     finally:
         theirs.close()
     return process, ours
+
+
+def _live(target: Callable[..., None], *args: Any) -> None:
+    """With a folder for compiled programs of its own, if the driver has one."""
+    keep_as_parent()
+    target(*args)
 
 
 @contextmanager
