@@ -98,8 +98,8 @@ def time_run(task: Problem, steps: int, seeds: int, repeats: int, *, from_start:
     """A run of `steps` steps, the start included or not, `seeds` side by side; compiled before it is timed."""
     keys = jax.vmap(lambda seed: fold(root_key(0), seed))(np.arange(seeds, dtype=np.uint32))
     begin = perf_counter()
-    first = start.lower(task, keys).compile()
-    onward = advance.lower(task, jax.eval_shape(partial(start, task), keys), keys, 0, steps).compile()
+    first = start.compile(task, keys)
+    onward = advance.compile(task, jax.eval_shape(partial(start, task), keys), keys, 0, steps)
     compiling = perf_counter() - begin
 
     def once() -> float:

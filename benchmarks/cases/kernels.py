@@ -56,7 +56,7 @@ def _time_fit(learner: KernelRidge, dim: int, samples: int, kind: str, repeats: 
     carry = start(task, keys)
     with double_precision():
         begin = perf_counter()
-        compiled = look_fitted.lower(task, carry, keys).compile()
+        compiled = look_fitted.compile(task, carry, keys)
         compiling = perf_counter() - begin
         seconds = time_best(lambda: jax.block_until_ready(compiled(carry, keys)), repeats).seconds
     return Timing(seconds, compiling)

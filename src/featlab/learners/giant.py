@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from featlab.errors import InvalidParameter
 from featlab.learners.fields import COUNT, LOSS, SCALES, STEPS, option
-from featlab.learners.protocol import LearnerDescription
+from featlab.learners.protocol import Grown, LearnerDescription, Student
 from featlab.learners.students import TwoLayer
 
 
@@ -45,4 +45,8 @@ class GiantSteps(LearnerDescription):
 
     def steps_at(self, dim: int) -> tuple[float, ...]:
         """The steps per neuron, eta/p = c d^((l-1)/2), at dimension `dim`."""
-        return tuple(float(c * float(dim) ** ((self.leap - 1) / 2)) for c in self.scales)
+        return tuple(c * float(dim) ** ((self.leap - 1) / 2) for c in self.scales)
+
+    def grown(self, student: Student | None, dim: int, factor: float, limit: str) -> Grown | None:
+        """samples / d^leap is kept."""
+        return None if limit == "samples" else Grown(self, student, factor**self.leap)

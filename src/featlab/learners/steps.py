@@ -7,11 +7,13 @@ the network cancels and gamma means the same thing at every width.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from featlab.errors import InvalidParameter
 from featlab.learners.checks import finite_number
 
+LearnerKind = TypeVar("LearnerKind", bound=Any)
 LOSSES = ("squared", "correlation")
 CONSTRAINTS = ("none", "projected", "spherical")
 
@@ -33,8 +35,13 @@ class StepLaw:
 
 
 def step_at(step: float | StepLaw, dim: int) -> float:
-    """The value of a step size, number or law, at dimension `dim`."""
-    return step.at(dim) if isinstance(step, StepLaw) else float(step)
+    """The value of a step size, number or law, at dimension `dim`; a number that is traced stays so."""
+    return step.at(dim) if isinstance(step, StepLaw) else step
+
+
+def with_steps_over(dim: int, learner: LearnerKind, *names: str) -> LearnerKind:
+    """The learner with these step sizes, as they are at dimension `dim`, as laws c/d."""
+    return replace(learner, **{name: StepLaw(step_at(getattr(learner, name), dim) * dim, 1.0) for name in names})
 
 
 def check_step(name: str, step: object, *, signed: bool = False) -> None:

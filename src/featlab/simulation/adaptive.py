@@ -133,4 +133,4 @@ def _turned_back(mirrors: Array, rows: Array) -> Array:
     return reduce(lambda turned, mirror: _reflected(mirror, turned), mirrors, rows)
 
 
-SIMULATOR = Simulator(adaptive, adaptive_demand)
+SIMULATOR = Simulator(adaptive, adaptive_demand, arguments=("step_size",))

@@ -43,6 +43,8 @@ _WELL_KNOWN = 10.0
 _LEAST_RATIO = 0.05
 # Sums over the samples are rounded, the more the more there are: correlations of equal rows come out as 1 up to this.
 _SINGULAR = 1e-5
+# Multiplications of a denoiser for each sample, in closed form or by a table, and without.
+_CLOSED_WORK, _MIXTURE_WORK = 4e3, 5e4
 
 
 @jax.tree_util.register_dataclass
@@ -189,7 +191,10 @@ def amp_demand(learner: BayesAmp, student: None, target: Target, sizes: Sizes) -
     rows, rank = sizes.batch, target.rank
     clouds = 0 if closed_form(target) else 16 * CHUNK_NUMBERS
     besides = (32 * rows * rank + clouds) * np.dtype(sizes.dtype).itemsize
-    return Demand(sizes.dim, sizes.known, rank, rows, uses=learner.uses, dtype=sizes.dtype, per_seed=besides)
+    work = _CLOSED_WORK if rank == 1 or closed_form(target) else _MIXTURE_WORK
+    return Demand(
+        sizes.dim, sizes.known, rank, rows, uses=learner.uses, dtype=sizes.dtype, per_seed=besides, row_work=work
+    )
 
 
 def check_amp(learner: BayesAmp, student: None, target: Target) -> None:
@@ -209,4 +214,4 @@ def denoiser(target: Target, samples: int) -> Denoiser:
     return table if table.pays(samples) else table.direct
 
 
-SIMULATOR = Simulator(bayes_amp, amp_demand, check_amp)
+SIMULATOR = Simulator(bayes_amp, amp_demand, check_amp, arguments=("damping", "start_overlap", "tolerance"))

@@ -22,7 +22,7 @@ from featlab.simulation.losses import downhill, loss
 from featlab.simulation.networks import Network, moved
 from featlab.simulation.online import Fresh, draw, online_demand
 from featlab.simulation.online import init as online_init
-from featlab.simulation.problem import Algorithm, Problem, Simulator, labels
+from featlab.simulation.problem import DIM, Algorithm, Problem, Simulator, labels
 from featlab.targets import Target
 
 
@@ -69,4 +69,4 @@ def extragradient_demand(learner: Extragradient, student: TwoLayer, target: Targ
     return replace(online_demand(learner, student, target, sizes), normed=True)
 
 
-SIMULATOR = Simulator(extragradient, extragradient_demand)
+SIMULATOR = Simulator(extragradient, extragradient_demand, arguments=("step_size", "inner_step", DIM))

@@ -147,4 +147,4 @@ def _labels_alone(samples: Samples) -> Samples:
     return samples._replace(visit=visit)
 
 
-SIMULATOR = Simulator(preprocessed_step, preprocessed_demand, check_preprocessed)
+SIMULATOR = Simulator(preprocessed_step, preprocessed_demand, check_preprocessed, arguments=("step_size", "ridge"))

@@ -69,4 +69,4 @@ def giant_demand(learner: GiantSteps, student: TwoLayer, target: Target, sizes: 
     return Demand(sizes.dim, sizes.known, student.width, sizes.batch, dtype=sizes.dtype)
 
 
-SIMULATOR = Simulator(giant_steps, giant_demand)
+SIMULATOR = Simulator(giant_steps, giant_demand, arguments=("scale",))

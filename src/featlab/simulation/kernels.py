@@ -105,7 +105,7 @@ def kernel_fit(problem: Problem, points: Points, outcome: Array, size: int) -> F
     ridge, entries = problem.learner.ridge, kernel_blocks(problem, points, size)
     squares = points.squares[: len(outcome)]
     scale = jnp.mean(problem.learner.function.value(jnp, squares, squares, squares))
-    if ridge == LEAVE_ONE_OUT:
+    if isinstance(ridge, str):  # leave-one-out
         ridges = jnp.asarray(KERNEL_RIDGES, jnp.float64) * scale / len(outcome)
         return best_of_path(entries, outcome, size, ridges)
     used = jnp.maximum(jnp.asarray(ridge, jnp.float64), SMALLEST_SHARE * scale)
@@ -184,4 +184,4 @@ def kernel_demand(learner: KernelRidge, student: None, target: Target, sizes: Si
     return Demand(sizes.dim, sizes.known, 0, rows, dtype=sizes.dtype, besides=int(8 * numbers), compared=True)
 
 
-SIMULATOR = Simulator(kernel_ridge, kernel_demand)
+SIMULATOR = Simulator(kernel_ridge, kernel_demand, arguments=("ridge",))

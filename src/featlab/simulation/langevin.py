@@ -183,4 +183,6 @@ def _logistic(margins: Array) -> Array:
     return jnp.mean(jax.nn.softplus(-margins))
 
 
-SIMULATOR = Simulator(langevin_dynamics, langevin_demand, check_langevin)
+SIMULATOR = Simulator(
+    langevin_dynamics, langevin_demand, check_langevin, arguments=("step_size", "temperature", "prior_rate")
+)

@@ -20,7 +20,7 @@ from featlab.learners.students import TwoLayer
 from featlab.simulation.designs.choose import Demand, Sizes
 from featlab.simulation.losses import downhill, loss
 from featlab.simulation.networks import Network, moved, start_network
-from featlab.simulation.problem import Algorithm, Problem, Simulator, label_noise, labels
+from featlab.simulation.problem import DIM, Algorithm, Problem, Simulator, label_noise, labels
 from featlab.simulation.random import named
 from featlab.targets import Target
 
@@ -79,4 +79,4 @@ def online_demand(learner: OnlineSgd | Extragradient, student: TwoLayer, target:
     return Demand(sizes.dim, sizes.known, student.width, rows=learner.batch, dtype=sizes.dtype)
 
 
-SIMULATOR = Simulator(online_sgd, online_demand)
+SIMULATOR = Simulator(online_sgd, online_demand, arguments=("step_size", DIM))

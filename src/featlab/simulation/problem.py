@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # a run needs no parser: anything with a rank, a link and a n
     from featlab.targets import Target
 
 
+DIM = "dim"
 LearnerKind = TypeVar("LearnerKind", bound=Learner)
 StudentKind = TypeVar("StudentKind", bound=Any)
 
@@ -81,11 +82,15 @@ class Simulator(NamedTuple):
         algorithm: the algorithm of a problem with such a learner.
         demand: learner, student, target and sizes -> what is asked of a design, and the memory besides.
         check: learner, student, target -> refuses those that it cannot run; None, it runs all.
+        arguments: fields of the learner whose value, a number or a step law, the algorithm uses as a number only (in no
+            condition, no shape, no function of NumPy), and `DIM` where it uses `design.dim` so. Runs that differ in
+            these alone share one compiled program.
     """
 
     algorithm: Callable[[Problem], Algorithm]
     demand: Callable[[Any, Any, Target, Sizes], Demand]
     check: Callable[[Any, Any, Target], None] | None = None
+    arguments: tuple[str, ...] = ()
 
 
 def label_noise(problem: Problem, key: Array, shape: tuple[int, ...]) -> Array:

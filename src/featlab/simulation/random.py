@@ -72,7 +72,9 @@ def normal(key: Array, shape: tuple[int, ...], dtype: Any = jnp.float32) -> Arra
     return _shaped(np.float32(math.sqrt(2)) * lax.erf_inv(symmetric), shape)
 
 
-def chi(key: Array, degrees: Array | float, shape: tuple[int, ...], dtype: Any = jnp.float32) -> Array:
+def chi(
+    key: Array, degrees: Array | float, shape: tuple[int, ...], dtype: Any = jnp.float32, least: float = 0.0
+) -> Array:
     """Norms of standard Gaussian vectors: sqrt(chi^2_k), exactly in law for every real k >= 2, however large.
 
     Marsaglia and Tsang (2000): with a = k/2, s = a - 1/3, x normal and t = x / (3 sqrt s), the proposal s (1 + t)^3
@@ -80,12 +82,14 @@ def chi(key: Array, degrees: Array | float, shape: tuple[int, ...], dtype: Any =
     At large s that exponent is a difference of huge numbers; written as 3 s (log(1+t) - t + t^2/2 - t^3/3), whose
     quadratic part has cancelled against x^2/2 by hand, it keeps its digits. A refusal has probability below 5% at
     k = 2 and about 1/(18 k) for large k; the number of proposals is fixed so that all are refused with probability
-    below 1e-9, far below the rounding of float32, and then the last one is kept.
+    below 1e-9, far below the rounding of float32, and then the last one is kept. What is known of k before tracing, a
+    number or that it is at `least` so much, spares proposals.
     """
     shift = jnp.asarray(degrees, dtype) / 2 - 1 / 3
     # Known to be large before tracing: then |t| < 0.2 and the refusal is below 0.13 for every 23-bit normal.
-    near = isinstance(degrees, int | float) and degrees > _LARGE_DEGREES
-    rate = 1 / (16 * degrees) if isinstance(degrees, int | float) and near else 0.05
+    known = degrees if isinstance(degrees, int | float) else least
+    near = known > _LARGE_DEGREES
+    rate = 1 / (16 * known) if near else 0.05
 
     def propose(round_: Array) -> tuple[Array, Array]:
         round_key = fold(key, round_)
@@ -108,7 +112,12 @@ def chi(key: Array, degrees: Array | float, shape: tuple[int, ...], dtype: Any =
 
 
 def bartlett(
-    key: Array, size: int, degrees: Array | float, batch: tuple[int, ...] = (), dtype: Any = jnp.float32
+    key: Array,
+    size: int,
+    degrees: Array | float,
+    batch: tuple[int, ...] = (),
+    dtype: Any = jnp.float32,
+    least: float = 0.0,
 ) -> Array:
     """The lower triangular factor L of a Gaussian matrix Z = L V of `size` rows and `degrees` >= size + 1 columns.
 
@@ -116,7 +125,7 @@ def bartlett(
     the diagonal are N(0, 1) (Bartlett 1933), so that L L^T is Wishart. Independent factors along the `batch` axes.
     """
     if size == 1:
-        return chi(fold(key, 0), degrees, (*batch, 1, 1), dtype)
+        return chi(fold(key, 0), degrees, (*batch, 1, 1), dtype, least)
     freedom = jnp.asarray(degrees, dtype) - jnp.arange(size, dtype=dtype)
     diagonal = chi(fold(key, 0), freedom, (*batch, size), dtype)
     below = normal(fold(key, 1), (*batch, size, size), dtype)

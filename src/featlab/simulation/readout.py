@@ -251,7 +251,8 @@ def readout_demand(learner: Readout, student: TwoLayer, target: Target, sizes: S
     else:
         first = demand(learner.first, student, target, sizes)
     besides = readout_bytes(learner, student, sizes.dim, sizes.known, first.rows, sizes.dtype)
-    return replace(first, uses=first.uses + (learner.data == "same"), besides=besides)
+    work = float(learner.samples or first.rows) * student.width**2
+    return replace(first, uses=first.uses + (learner.data == "same"), besides=besides, fit_work=work)
 
 
 def check_readout(learner: Readout, student: TwoLayer, target: Target) -> None:
@@ -260,4 +261,4 @@ def check_readout(learner: Readout, student: TwoLayer, target: Target) -> None:
         check_runnable(learner.first, student, target)
 
 
-SIMULATOR = Simulator(readout, readout_demand, check_readout)
+SIMULATOR = Simulator(readout, readout_demand, check_readout, arguments=("ridge",))

@@ -17,7 +17,7 @@ from featlab.learners.students import TwoLayer
 from featlab.simulation.designs.choose import Demand, Sizes
 from featlab.simulation.losses import downhill, loss
 from featlab.simulation.networks import Network, moved, start_network
-from featlab.simulation.problem import Algorithm, Problem, Simulator, label_noise, labels
+from featlab.simulation.problem import DIM, Algorithm, Problem, Simulator, label_noise, labels
 from featlab.simulation.random import named
 from featlab.targets import Target
 
@@ -82,4 +82,4 @@ def reuse_demand(learner: ReusedBatch, student: TwoLayer, target: Target, sizes:
     return Demand(sizes.dim, sizes.known, student.width, sizes.batch, uses=learner.uses, dtype=sizes.dtype)
 
 
-SIMULATOR = Simulator(reused_batch, reuse_demand)
+SIMULATOR = Simulator(reused_batch, reuse_demand, arguments=("step_size", DIM))

@@ -20,7 +20,6 @@ import jax.numpy as jnp
 from jax import Array, lax
 from jax.scipy.linalg import cho_factor, cho_solve
 
-from featlab.learners.fields import LEAVE_ONE_OUT
 from featlab.learners.readout import LEAVE_ONE_OUT_GRID
 from featlab.simulation.linalg import product
 
@@ -65,18 +64,18 @@ class Path(NamedTuple):
         return self.solutions[:, index], self.ridges[index]
 
 
-def fit_primal(rows: Rows, ridge: float | str) -> Fit:
+def fit_primal(rows: Rows, ridge: Array | float | str) -> Fit:
     """The fit from p x p matrices; leave-one-out reads the samples a second time."""
-    if ridge == LEAVE_ONE_OUT:
+    if isinstance(ridge, str):  # leave-one-out
         return Fit(*path_primal(rows).best())
     gram, moment = moments(rows)
     used = within_reach(ridge, gram)
     return Fit(cho_solve(cho_factor(shifted(gram, used)), moment)[:, 0], used)
 
 
-def fit_dual(columns: Columns, ridge: float | str) -> Fit:
+def fit_dual(columns: Columns, ridge: Array | float | str) -> Fit:
     """The fit from n x n matrices."""
-    if ridge == LEAVE_ONE_OUT:
+    if isinstance(ridge, str):  # leave-one-out
         weights, used = path_dual(columns).best()
     else:
         kernel = _kernel(columns)
@@ -142,7 +141,7 @@ def _grid(gram: Array) -> Array:
     return jnp.asarray(LEAVE_ONE_OUT_GRID, gram.dtype) * jnp.trace(gram)
 
 
-def within_reach(ridge: float | str, gram: Array) -> Array:
+def within_reach(ridge: Array | float | str, gram: Array) -> Array:
     """The ridge, or the smallest one that does not drown in the rounding of the Gram matrix."""
     return jnp.maximum(jnp.asarray(ridge, gram.dtype), SMALLEST_SHARE * jnp.trace(gram))
 

@@ -1,8 +1,8 @@
 """Running a problem: seeds side by side, steps in compiled loops, a look at the asked times, and a bar while it lasts.
 
-Three functions are compiled, once per problem and shape: start, advance, look; and one for the risk, which many
-problems share. Randomness is keyed by the seed and the number of the step alone, so the numbers do not depend on how
-seeds are grouped, on when the run is looked at, or on the device.
+Three functions are compiled, once per program (`programs`) and shape: start, advance, look; and one for the risk, which
+more problems share. Randomness is keyed by the seed and the number of the step alone, so the numbers do not depend on
+how seeds are grouped, on when the run is looked at, or on the device.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from jax import Array, lax
 
 from featlab.experiments.schedule import Schedule
 from featlab.precision import double_precision
+from featlab.progress import progress_bar
 from featlab.simulation.algorithms import algorithm
 from featlab.simulation.observe import by_fields, observe, risk, risk_problem
 from featlab.simulation.problem import Algorithm, Problem
+from featlab.simulation.programs import shared
 from featlab.simulation.random import fold, named
 
 # A row of W longer than this counts as diverged: no student of norm about 1 comes back from there.
 DIVERGED_NORM = 1e6
-_PATIENCE_SECONDS = 2.0
 _CALL_SECONDS = 0.5
 _FIRST_CALL_STEPS = 1024
 
@@ -64,9 +65,9 @@ def run(
     """Run every seed (one key each), at most `at_once` side by side. Ctrl-C ends it early with what there is."""
     count = len(keys)
     groups = -(-count // at_once)
-    size = -(-count // groups)
+    size = min(group_size(-(-count // groups)), at_once)
     parts: list[Runs] = []
-    with _bar(show_progress, groups * plan.steps[-1]) as advance_bar:
+    with progress_bar(show_progress, "simulating", groups * plan.steps[-1]) as advance_bar:
         try:
             for group in range(groups):
                 chosen = np.minimum(np.arange(group * size, (group + 1) * size), count - 1)
@@ -77,6 +78,13 @@ def run(
             if not parts:
                 raise
     return _joined(parts, count)
+
+
+def group_size(count: int) -> int:
+    """So many seeds are run side by side, the last of them repeated, where `count` are asked for: programs are compiled
+    for few numbers of seeds, 1, 2, 4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, ..., at most a quarter more."""
+    step = max(2, 2 ** (count - 1).bit_length() // 8)
+    return 1 if count == 1 else -(-count // step) * step
 
 
 def _run_group(problem: Problem, plan: Schedule, names: tuple[str, ...], keys: Array, advance_bar: Any) -> Runs:
@@ -113,7 +121,7 @@ def _ends(problem: Problem, carry: Carry) -> dict[str, np.ndarray]:
     return {"outcome": np.array(words)[carry.state.outcome], "iterations": np.array(carry.state.iterations)}
 
 
-@partial(jax.jit, static_argnames=("problem",))
+@shared()
 def start(problem: Problem, keys: Array) -> Carry:
     """Every seed at its start."""
     steps = algorithm(problem)
@@ -128,7 +136,7 @@ def start(problem: Problem, keys: Array) -> Carry:
     return _grouped(begin(keys[0])) if len(keys) == 1 else jax.vmap(begin)(keys)
 
 
-@partial(jax.jit, static_argnames=("problem",), donate_argnames=("carry",))
+@shared(donate=(1,), often=True)
 def advance(problem: Problem, carry: Carry, keys: Array, begin: int | Array, stop: int | Array) -> Carry:
     """Every seed from step `begin` to step `stop`; `block` steps' worth of random numbers are drawn at a time."""
     begin = jnp.asarray(begin, jnp.int32)
@@ -177,7 +185,7 @@ def _seen(problem: Problem, names: tuple[str, ...], carry: Carry, keys: Array) -
     return look(problem, others, carry, keys) | apart if others else apart
 
 
-@partial(jax.jit, static_argnames=("problem",))
+@shared()
 def look_fitted(problem: Problem, carry: Carry, keys: Array) -> dict[str, Array]:
     """What is known of a second layer fitted to every seed; NaN for those that have diverged. One seed at a time."""
     fit = algorithm(problem).fit
@@ -191,7 +199,7 @@ def look_fitted(problem: Problem, carry: Carry, keys: Array) -> dict[str, Array]
     return lax.map(one_seed, (carry.state, carry.diverged, keys))
 
 
-@partial(jax.jit, static_argnames=("problem",))
+@shared()
 def look_fields(problem: Problem, carry: Carry) -> Any:
     """Every seed's network `by_fields`; NaN for those that have diverged."""
 
@@ -213,7 +221,7 @@ def look_risk(problem: Problem, networks: Any, keys: Array) -> dict[str, Array]:
     return lax.map(one_seed, (networks, keys))
 
 
-@partial(jax.jit, static_argnames=("problem", "names"))
+@shared(static=(1,))
 def look(problem: Problem, names: tuple[str, ...], carry: Carry, keys: Array) -> dict[str, Array]:
     """The asked quantities of every seed; NaN for those that have diverged. One seed at a time, to bound memory."""
     measures = {name: measure for name, measure in algorithm(problem).measures.items() if name in names}
@@ -277,30 +285,3 @@ class _Pace:
         elif steps == self.steps:
             growth = _CALL_SECONDS / max(seconds, 1e-4)
             self.steps = max(1, int(self.steps * min(growth, 16.0)))
-
-
-@contextmanager
-def _bar(show: bool, total: int) -> Iterator[Any]:
-    """A function to report steps done to; it shows a bar once the run has lasted two seconds."""
-    if not show:
-        yield lambda steps: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("simulating"), BarColumn(), TextColumn("{task.percentage:.0f}%"), TimeRemainingColumn())
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    task, begin, started = bar.add_task("simulating", total=total), time.perf_counter(), False
-
-    def report(steps: int) -> None:
-        nonlocal started
-        bar.update(task, advance=steps)
-        if not started and time.perf_counter() - begin > _PATIENCE_SECONDS:
-            bar.start()
-            started = True
-
-    try:
-        yield report
-    finally:
-        if started:
-            bar.stop()

@@ -117,4 +117,4 @@ def _span(rows: Array) -> Array:
     return jnp.linalg.svd(rows, full_matrices=False)[2]
 
 
-SIMULATOR = Simulator(spectral_estimator, spectral_demand, check_spectral)
+SIMULATOR = Simulator(spectral_estimator, spectral_demand, check_spectral, arguments=("damping", "tolerance"))

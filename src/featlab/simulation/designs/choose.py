@@ -70,6 +70,8 @@ class Demand:
         per_seed: bytes that each seed needs besides its design.
         stored: whether the matrix X itself is asked for, and not only its products: then it must be dense.
         compared: whether samples are compared with each other, by their inner products, and never with weights.
+        row_work: multiplications, roughly, for each sample and use besides its products with weights.
+        fit_work: the same for each seed, once.
     """
 
     dim: int
@@ -83,6 +85,8 @@ class Demand:
     per_seed: int = 0
     stored: bool = False
     compared: bool = False
+    row_work: float = 0.0
+    fit_work: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ the Bartlett factor and U collects all the Q.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -30,17 +30,28 @@ from featlab.simulation.random import bartlett, fold, named, normal
 
 _BLOCK_STEPS = 64
 _BLOCK_NUMBERS = 2**12
+# Between two of these a dimension may be left open when a program is compiled: drawing norms takes the same steps.
+_LEVELS = (2, 256, 2048, 2**26)
+
+
+def least_of(dim: int) -> int:
+    """What a program may know of a dimension that it is told when it is run: it is at least this."""
+    return max(level for level in _LEVELS if level <= max(dim, 2))
 
 
 @dataclass(frozen=True)
-class _Framed(ABC):
-    """What both have in common: a frame of known axes, p axes for the weights, and room for the new ones."""
+class Framed(ABC):
+    """What both have in common: a frame of known axes, p axes for the weights, and room for the new ones.
+
+    The dimension may be traced: it enters as a number of degrees of freedom only. `least_dim` is what is known of it.
+    """
 
     dim: int
     known: int
     width: int
     rows: int
     dtype: Any = np.float32
+    least_dim: int = field(default=2, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.dim <= self.frame:
@@ -59,7 +70,7 @@ class _Framed(ABC):
     def gaussian_rows(self, key: Array, count: int) -> Array:
         """Rows of N(0, I_d): their coordinates on the known axes, and a triangle on new ones."""
         along = normal(named(key, "along"), (count, self.known), self.dtype)
-        across = bartlett(named(key, "across"), count, float(self.dim - self.known), dtype=self.dtype)
+        across = self._triangle(named(key, "across"), count, self.known)
         return jnp.pad(jnp.hstack([along, across]), ((0, 0), (0, self.frame - self.known - count)))
 
     def rebase(self, weights: Array) -> Array:
@@ -67,6 +78,10 @@ class _Framed(ABC):
         across = lower_triangle(weights[:, self.known :])
         empty = jnp.zeros((self.width, self.frame - self.base), self.dtype)
         return jnp.hstack([weights[:, : self.known], across, empty])
+
+    def _triangle(self, key: Array, size: int, axes: int, batch: tuple[int, ...] = ()) -> Array:
+        """Bartlett's factor of `size` rows on all but so many axes."""
+        return bartlett(key, size, 1.0 * self.dim - axes, batch, self.dtype, self.least_dim - axes)
 
 
 class FreshBatch(NamedTuple):
@@ -77,7 +92,7 @@ class FreshBatch(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FreshVirtual(_Framed):
+class FreshVirtual(Framed):
     """Batches that are read once.
 
     With at most p rows, or when norms are asked for (`normed`), the samples themselves get one new axis each and
@@ -110,7 +125,7 @@ class FreshVirtual(_Framed):
         """The next `block` batches."""
         count = self.block
         coordinates = normal(named(key, "coordinates"), (count, self.rows, self.base), self.dtype)
-        factor = bartlett(named(key, "factor"), self.new, float(self.dim - self.base), (count,), self.dtype)
+        factor = self._triangle(named(key, "factor"), self.new, self.base, (count,))
         return FreshBatch(coordinates, factor)
 
     def target_fields(self, batch: FreshBatch) -> tuple[Array, FreshBatch]:
@@ -152,7 +167,7 @@ class FreshVirtual(_Framed):
         empty = jnp.zeros((self.width, self.width), self.dtype)
         zero = _Sum.zero((self.width, self.base), self.dtype), empty
         (pull, root), _ = lax.scan(add, zero, jnp.arange(chunks))
-        factor = bartlett(named(key, "factor"), self.new, float(self.dim - self.base), dtype=self.dtype)
+        factor = self._triangle(named(key, "factor"), self.new, self.base)
         return jnp.hstack([pull.value, product(root[:, : self.new], factor)])  # D has rank `new` at most
 
     def bytes_per_seed(self) -> int:
@@ -188,7 +203,7 @@ class ReusedBatch(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ReusedVirtual(_Framed):
+class ReusedVirtual(Framed):
     """Batches that are read `uses` times each."""
 
     uses: int = 1
@@ -224,7 +239,7 @@ class ReusedVirtual(_Framed):
         """D^T G on the axes in use; on p new axes the drawn factor, and the batch's coordinates there."""
         key, first = fold(batch.key, batch.times), self.base + batch.times * self.width
         _, lower, fresh = split(batch.asked, duals.T)
-        factor = bartlett(named(key, "factor"), self.width, float(self.dim) - first, dtype=self.dtype)
+        factor = bartlett(named(key, "factor"), self.width, 1.0 * self.dim - first, dtype=self.dtype)
         asked = lax.dynamic_update_slice_in_dim(batch.asked, fresh, batch.times * self.width, axis=0)
         noise = normal(named(key, "noise"), (self.width, self.rows), self.dtype)
         new = product(factor.T, fresh) + off(asked, noise)
