@@ -44,5 +44,7 @@ QUANTITIES: dict[str, tuple[tuple[str, ...], str]] = {
 # What a prediction needs to know of a student at its start; and of an estimate that has no second layer.
 START = ("overlap", "gram", "second_layer", "biases")
 ESTIMATE_START = START[:2]
+# What goes to infinity in a prediction: see `featlab.theory.question.Prediction`.
+LIMITS = ("dimension", "samples", "sizes")
 # And of networks that share one direction each, from several starts.
 TIED_START = ("restart_cosine", "restart_second_layer", "restart_knots", "restart_signs")

@@ -204,7 +204,8 @@ def test_message_passing_has_no_student() -> None:
     with pytest.raises(InvalidParameter, match="student: got"):
         predict("h1*h2", learner, **sizes, student=TwoLayer(2))
     assert learner.needs_start(None, target("h1*h2")) == ()
-    assert BayesAmp(10).needs_start(None, target("h1*h2")) == ESTIMATE_START
+    assert BayesAmp(10).needs_start(None, target("h1*h2")) == ()
+    assert BayesAmp(10, start="spectral").needs_start(None, target("h1*h2")) == ESTIMATE_START
 
 
 def test_refusals_say_what_to_ask_instead() -> None:

@@ -20,7 +20,7 @@ from featlab.outcome import Outcome
 from featlab.simulation.observe import DEFAULT
 from featlab.simulation.simulator import simulate
 from featlab.targets import Target
-from featlab.theory.prediction import predict
+from featlab.theory.prediction import predict_experiment
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,7 @@ def in_the_limit(
     rungs = ladder(experiment, first[0].attrs["limit"], sizes)
     pairs = [first]
     if Outcome.INTERRUPTED not in first[1]["outcome"].values and first[0].attrs["outcome"] != Outcome.DIVERGED:
-        for rung in rungs[1:]:
-            pairs.append(_both(rung, first[0] if _same_question(experiment, rung, first[0]) else None, progress))
+        pairs += _at_other_sizes(experiment, rungs[1:], first[0], progress)
     rungs = rungs[: len(pairs)]
     compared, notes = _populations(experiment, pairs)
     predictions, runs = ([pair[place] for pair in compared] for place in (0, 1))
@@ -103,15 +102,33 @@ def in_the_limit(
 
 def _both(experiment: Experiment, known: xr.Dataset | None, progress: bool | None) -> tuple[xr.Dataset, xr.Dataset]:
     """Prediction and simulation; what cannot be predicted is refused before anything is simulated, where it can be."""
-    needed, asked = experiment.needs_start, experiment.observe
-    if needed:
-        observe = tuple(dict.fromkeys((*(asked or DEFAULT), *needed)))
-        run = simulate(replace(experiment, observe=observe), progress=progress)
-        return predict(experiment, start=run), run
-    prediction = predict(experiment) if known is None else known
+    if experiment.needs_start:
+        run = _seen_from_the_start(experiment, progress)
+        return predict_experiment(experiment, run, progress), run
+    prediction = predict_experiment(experiment, None, progress) if known is None else known
     # A kernel, or layers trained one after the other, has other quantities than the usual.
     usual = DEFAULT if experiment.student is not None and any(name in prediction for name in DEFAULT) else None
-    return prediction, simulate(replace(experiment, observe=asked or usual), progress=progress)
+    return prediction, simulate(replace(experiment, observe=experiment.observe or usual), progress=progress)
+
+
+def _at_other_sizes(
+    experiment: Experiment, rungs: Sequence[Experiment], answer: xr.Dataset, progress: bool | None
+) -> list[tuple[xr.Dataset, xr.Dataset]]:
+    """(prediction, simulation) at each; what theory has answered is not asked again, and what is the same question but
+    for the starts is asked once for the starts of all sizes."""
+    same = bool(rungs) and all(_same_question(experiment, rung, answer) for rung in rungs)
+    if not experiment.needs_start or not same:
+        return [_both(rung, answer if same else None, progress) for rung in rungs]
+    runs = [_seen_from_the_start(rung, progress) for rung in rungs]
+    starts = xr.concat([run[[*experiment.needs_start]].isel(time=[0]) for run in runs], "seed")
+    predictions = predict_experiment(experiment, starts, progress)
+    return [(predictions.sel(seed=run["seed"]), run) for run in runs]
+
+
+def _seen_from_the_start(experiment: Experiment, progress: bool | None) -> xr.Dataset:
+    """A simulation that observes what a prediction must know of its start."""
+    observe = tuple(dict.fromkeys((*(experiment.observe or DEFAULT), *experiment.needs_start)))
+    return simulate(replace(experiment, observe=observe), progress=progress)
 
 
 def _same_question(asked: Experiment, rung: Experiment, prediction: xr.Dataset) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from featlab.learners.fields import COUNT, DAMPING, POSITIVE, choice, option, within
-from featlab.learners.protocol import LearnerDescription, Student
+from featlab.learners.protocol import Grown, LearnerDescription, Student
 from featlab.results import ESTIMATE_START
 
 if TYPE_CHECKING:
@@ -67,5 +67,10 @@ class BayesAmp(LearnerDescription):
         return self.iterations + (self.power_steps if self.start == "spectral" else 0)
 
     def needs_start(self, student: Student | None, target: Target) -> tuple[str, ...]:
-        """What the estimate is at first, unless it is informed: it has no second layer."""
-        return () if self.start == "informed" else ESTIMATE_START
+        """What a spectral start knows. An informed one is described; from a random one, which knows nothing yet, theory
+        tells the end, the same for all."""
+        return ESTIMATE_START if self.start == "spectral" else ()
+
+    def grown(self, student: Student | None, dim: int, factor: float, limit: str) -> Grown | None:
+        """samples / d is kept."""
+        return None if limit == "samples" else Grown(self, student, factor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -18,6 +19,7 @@ from featlab.learners.protocol import Learner, Student
 from featlab.learners.registry import learner_class, learner_name, load_object, load_plugin, own_learners, plugins
 from featlab.learners.students import TwoLayer
 from featlab.outcome import Outcome
+from featlab.progress import progress_bar
 from featlab.results import QUANTITIES
 from featlab.targets import Isotropic, Spiked, Target
 from featlab.theory.question import NoPrediction, Prediction, Predictor, Question, Starts
@@ -49,6 +51,8 @@ _OWN: dict[str, tuple[str, Starts, tuple[type, ...]]] = {
     "SpectralEstimator": ("reduction.predictor:predict_spectral", no_starts, (Isotropic,)),
     "TiedFlow": ("tied.predictor:predict_tied", tied_network_starts, (Isotropic,)),
 }
+# What predicts from many starts for less.
+_EACH = {"online.predictor:predict_online": "online.many:predict_each"}
 
 # Class of learners -> why nothing here predicts it, and what could be asked instead.
 _UNKNOWN = {
@@ -108,8 +112,10 @@ def _ignore(of_runs: Mapping[str, object]) -> None:
         warnings.warn(f"{', '.join(of_runs)} ignored: a prediction has no runs and no data", stacklevel=3)
 
 
-def predict_experiment(experiment: Experiment, start: xr.Dataset | None = None) -> xr.Dataset:
-    """What theory says of an experiment."""
+def predict_experiment(
+    experiment: Experiment, start: xr.Dataset | None = None, progress: bool | None = False
+) -> xr.Dataset:
+    """What theory says of an experiment; `progress` as in a simulation."""
     predictor, of = predictor_of(experiment.learner), experiment.concrete
     if not isinstance(of.inputs, predictor.inputs):
         kinds = " or ".join(law.__name__ for law in predictor.inputs)
@@ -117,7 +123,13 @@ def predict_experiment(experiment: Experiment, start: xr.Dataset | None = None) 
     names = None if experiment.observe is None else frozenset(experiment.observe)
     steps = np.array(experiment.plan.steps, dtype=np.int64)
     question = Question(of, experiment.learner, experiment.student, experiment.dim, experiment.samples, steps, names)
-    answers = {seed: predictor.predict(question, one) for seed, one in predictor.starts(question, start)}
+    seeds, starts = zip(*predictor.starts(question, start), strict=True)
+    show = sys.stderr.isatty() if progress is None else progress
+    with progress_bar(show, "predicting", len(starts)) as advance:
+        answers = {}
+        for seed, answer in zip(seeds, predictor.answers(question, starts), strict=True):
+            answers[seed] = answer
+            advance(1)
     about = _provenance(question, answers)
     if start is None and isinstance(experiment.student, TwoLayer) and experiment.needs_start:
         about["words"] += _TYPICAL
@@ -132,7 +144,8 @@ def predictor_of(learner: Learner) -> Predictor:
     kind = type(learner)
     if kind.__module__.startswith("featlab.") and kind.__name__ in _OWN:
         reference, starts, inputs = _OWN[kind.__name__]
-        return Predictor(load_object(f"featlab.theory.{reference}", "learner"), starts, inputs)
+        each = load_object(f"featlab.theory.{_EACH[reference]}", "learner") if reference in _EACH else None
+        return Predictor(load_object(f"featlab.theory.{reference}", "learner"), starts, inputs, each)
     others = plugins(GROUP)
     point = others.get(learner_name(kind))
     if point is None:

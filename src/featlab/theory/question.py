@@ -6,7 +6,7 @@ the one for a learner and turns what it says into a dataset with the names and a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,9 +20,6 @@ from featlab.targets import Isotropic, Target
 
 if TYPE_CHECKING:
     import xarray as xr
-
-
-LIMITS = ("dimension", "samples", "sizes")
 
 
 class NoPrediction(FeatlabError):
@@ -84,9 +81,9 @@ class Prediction:
         outcome: how it ended.
         remedy: what to do about it; the outcome's own unless there is better advice.
         words: one sentence: which limit this is, and what it neglects.
-        limit: what goes to infinity, one of `LIMITS`: "dimension", with samples, steps and step sizes in proportion, on
-            which alone the values depend; "samples", at the given dimension; "sizes", nothing: it is for the given
-            sizes, and what it neglects vanishes as the dimension grows.
+        limit: what goes to infinity, one of `featlab.results.LIMITS`: "dimension", with samples, steps and step sizes
+            in proportion, on which alone the values depend; "samples", at the given dimension; "sizes", nothing: it is
+            for the given sizes, and what it neglects vanishes as the dimension grows.
         describes: "path", every step; "end", where it ends, the way there being another one than that of a run.
     """
 
@@ -114,8 +111,17 @@ class Predictor(NamedTuple):
         predict: a question and a start -> what is predicted.
         starts: a question, and a simulation or None -> the starts to predict from.
         inputs: the laws of the inputs that it is for.
+        each: a question and many starts -> what is predicted from each, in this order, where that can be had for less
+            than one prediction after the other; None, it cannot.
     """
 
     predict: Callable[[Question, Any], Prediction]
     starts: Starts
     inputs: tuple[type, ...] = (Isotropic,)
+    each: Callable[[Question, Sequence[Any]], Iterator[Prediction]] | None = None
+
+    def answers(self, question: Question, starts: Sequence[Any]) -> Iterator[Prediction]:
+        """What is predicted from each start."""
+        if self.each is not None:
+            return self.each(question, starts)
+        return (self.predict(question, start) for start in starts)

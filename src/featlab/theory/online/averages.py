@@ -113,20 +113,33 @@ def average(descent: Descent, labels: Labels, fields: Floats) -> Averages:
     """The averages over weighted points with fields lambda (n, p). D is linear in y, and D D^T in y and y^2: their
     means given h suffice; for extragradient, which is not linear in y, the labels are `raw`."""
     output = descent.output(fields)
-    missed = labels.square - 2 * labels.mean * output + output**2
-    risk = float(labels.weights @ missed)
+    risk = float(labels.weights @ _missed(labels, output))
     shifted = fields
     if descent.reach != 0:
         shifted = descent.shifted(fields, labels.mean)
         output = descent.output(shifted)
-        missed = labels.square - 2 * labels.mean * output + output**2
     slopes = descent.slopes(shifted)
-    plain = descent.loss == "correlation"
-    first, second = (labels.mean, labels.square) if plain else (labels.mean - output, missed)
+    first = labels.mean if descent.loss == "correlation" else labels.mean - output
     weighted = (labels.weights * first)[:, None] * slopes
     return Averages(
         drive=weighted.T @ labels.directions,
         pull=weighted.T @ fields,
-        noise=((labels.weights * second)[:, None] * slopes).T @ slopes,
+        noise=_noise(descent, labels, output, slopes),
         risk=risk,
     )
+
+
+def noise_of(descent: Descent, labels: Labels, fields: Floats) -> Floats:
+    """E[D_i D_j] alone, over the same points."""
+    shifted = descent.shifted(fields, labels.mean) if descent.reach != 0 else fields
+    return _noise(descent, labels, descent.output(shifted), descent.slopes(shifted))
+
+
+def _noise(descent: Descent, labels: Labels, output: Floats, slopes: Floats) -> Floats:
+    second = labels.square if descent.loss == "correlation" else _missed(labels, output)
+    return ((labels.weights * second)[:, None] * slopes).T @ slopes
+
+
+def _missed(labels: Labels, output: Floats) -> Floats:
+    """E[(y - f)^2] at each point."""
+    return labels.square - 2 * labels.mean * output + output**2

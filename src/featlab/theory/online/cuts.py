@@ -20,7 +20,7 @@ enters with the square of the step.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -168,14 +168,14 @@ class PairRule:
     Attributes:
         descent: the student; with the squared loss it makes no inner step.
         singles: for each neuron, its averages alone, with the correlation loss.
-        sampled: averages of all, for E[D_i D_j].
+        noise: (M, Q) -> E[D_i D_j], sampled.
         label_square: E[y^2].
         scale: < 1 takes fewer nodes.
     """
 
     descent: Descent
     singles: Sequence[AveragesOf]
-    sampled: AveragesOf
+    noise: Callable[[Floats, Floats], Floats]
     label_square: float
     scale: float
 
@@ -192,7 +192,7 @@ class PairRule:
             weights = np.outer(second, second) / width
             drive = drive - _contracted(pairs, weights, gram, overlap)
             pull = pull - _contracted(pairs, weights, gram, gram)
-        noise = self.sampled(overlap, gram).noise
+        noise = self.noise(overlap, gram)
         if self.descent.loss == "correlation":
             np.fill_diagonal(noise, [one.noise[0, 0] for one in alone])
         return Averages(drive, pull, noise, float(risk))

@@ -19,6 +19,7 @@ moderate.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +30,7 @@ from featlab.gaussian.hermite import Floats
 from featlab.learners.online import Extragradient, OnlineSgd
 from featlab.learners.steps import step_at
 from featlab.outcome import Outcome
+from featlab.targets import Target
 from featlab.targets.inputs import Isotropic
 from featlab.theory.online.averages import DIVERGED_NORM, Averages, AveragesOf, Descent, Path
 from featlab.theory.online.committee import erf_committee
@@ -37,6 +39,7 @@ from featlab.theory.question import NoPrediction, Prediction, Question, Start
 
 # Before a divergence steps become ever shorter: it is over when so many evaluations advance by less than this share.
 _STUCK_EVALUATIONS, _STUCK_SHARE = 600, 1e-9
+Rule = Callable[[Target, Descent], Accuracy]
 _LOOSE = 1e-6  # up to this tolerance order 8 pays, beyond it order 5
 
 
@@ -143,18 +146,30 @@ def integrate(
     return Trajectory(full[:, :split].reshape(-1, *shape), full[:, split:].reshape(-1, width, width), *ending)
 
 
-def predict_online(question: Question, start: Start) -> Prediction:
-    """The overlaps, the Gram matrix and the risk of a student of `OnlineSgd` or `Extragradient`."""
-    descent, motion = describe(question, start)
-    closed = erf_committee(question.target, descent)
+def averages_of_descent(target: Target, descent: Descent) -> Accuracy:
+    """In closed form where there is one, else by the most accurate rule."""
+    closed = erf_committee(target, descent)
     exact = None if closed is None else Accuracy(closed, None, "closed form (erf committee)")
-    accuracy = exact or averages(question.target, descent)
+    return exact or averages(target, descent)
+
+
+def predict_online(
+    question: Question, start: Start, rule: Rule = averages_of_descent, *, stated: bool = True
+) -> Prediction:
+    """The overlaps, the Gram matrix and the risk of a student of `OnlineSgd` or `Extragradient`.
+
+    Args:
+        rule: how averages are computed.
+        stated: whether the error of that is estimated, by its second version, which takes as long.
+    """
+    descent, motion = describe(question, start)
+    accuracy = rule(question.target, descent)
     times = question.steps / question.dim
     begin, tolerance = (start.overlap, start.gram, times), accuracy.tolerance
     best = integrate(motion, accuracy.best, *begin, tolerance)
     path = _path(best, accuracy.best)
     errors: dict[str, Floats] = {}
-    if accuracy.other is not None:
+    if accuracy.other is not None and stated:
         other = integrate(motion, accuracy.other, *begin, tolerance)
         errors = path.distance(_path(other, accuracy.other))._asdict()
     words = (

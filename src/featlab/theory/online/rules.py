@@ -25,7 +25,7 @@ from featlab.gaussian.matrices import symmetric_root
 from featlab.gaussian.quadrature import nested_rule
 from featlab.gaussian.sobol import balanced_normals
 from featlab.targets import Target
-from featlab.theory.online.averages import Averages, AveragesOf, Descent, average
+from featlab.theory.online.averages import Averages, AveragesOf, Descent, average, noise_of
 from featlab.theory.online.cuts import CutRule, PairRule
 from featlab.theory.online.labels import Labels, label_axes, label_points, singular_breaks
 
@@ -77,10 +77,15 @@ def averages(target: Target, descent: Descent, points: int = _POINTS) -> Accurac
             fine, coarse = (pair_rule(target, descent, points, *version) for version in ((1, 1.0), (2, _COARSER)))
             return Accuracy(fine, coarse, "quadrature over neurons and pairs, Sobol points for E[D_i D_j]", 1e-4)
         if kinks or per_axis < _FEWEST_NODES:
-            first, second = (_sampled(target, descent, points, key) for key in (1, 2))
-            return Accuracy(first, second, "Sobol points", 1e-4)
+            return sampled(target, descent, points)
     best, other = (_smooth(target, descent, per_axis, scale) for scale in (1.0, _COARSER))
     return Accuracy(best, other, "quadrature")
+
+
+def sampled(target: Target, descent: Descent, points: int) -> Accuracy:
+    """By so many points of a Sobol sequence, whatever the target and the activation are."""
+    first, second = (_sampled(target, descent, points, key) for key in (1, 2))
+    return Accuracy(first, second, "Sobol points", 1e-4)
 
 
 def polynomial_degree(activation: Activation) -> int | None:
@@ -118,8 +123,15 @@ class FixedRule:
     normals: Floats
 
     def __call__(self, overlap: Floats, gram: Floats) -> Averages:
+        return average(self.descent, self.labels, self._fields(overlap, gram))
+
+    def noise(self, overlap: Floats, gram: Floats) -> Floats:
+        """E[D_i D_j] alone."""
+        return noise_of(self.descent, self.labels, self._fields(overlap, gram))
+
+    def _fields(self, overlap: Floats, gram: Floats) -> Floats:
         across = self.normals @ symmetric_root(gram - overlap @ overlap.T)
-        return average(self.descent, self.labels, self.labels.directions @ overlap.T + across)
+        return self.labels.directions @ overlap.T + across
 
 
 def _product(descent: Descent, labels: Labels, breaks: tuple[float, ...], nodes: int) -> FixedRule:
@@ -157,7 +169,7 @@ def pair_rule(target: Target, descent: Descent, points: int, key: int, scale: fl
         singles.append(rules.best if scale == 1 or rules.other is None else rules.other)
     labels = label_points(target, _LABEL_NODES[min(target.rank, 3)], (0.0,), False, False)
     square = float(labels.weights @ labels.square)
-    return PairRule(descent, singles, _sampled(target, descent, points // _NOISE_SHARE, key), square, scale)
+    return PairRule(descent, singles, _sampled(target, descent, points // _NOISE_SHARE, key).noise, square, scale)
 
 
 def _sampled(target: Target, descent: Descent, points: int, key: int) -> FixedRule:
