@@ -28,13 +28,13 @@ from featlab.learners.fields import (
     or_word,
     within,
 )
-from featlab.learners.protocol import Learner, LearnerDescription, Student
-from featlab.learners.steps import StepLaw, step_at
+from featlab.learners.protocol import Grown, Learner, LearnerDescription, Student
+from featlab.learners.steps import StepLaw, step_at, with_steps_over
 from featlab.learners.students import TwoLayer
 from featlab.simulation.designs.choose import Demand, Sizes
 from featlab.simulation.losses import downhill, loss
 from featlab.simulation.networks import Network, moved, start_network
-from featlab.simulation.problem import Algorithm, Problem, Simulator, label_noise, labels
+from featlab.simulation.problem import DIM, Algorithm, Problem, Simulator, label_noise, labels
 from featlab.simulation.random import named, normal, uniform
 from featlab.theory.question import NoPrediction, Prediction, Predictor, Question, Start
 from featlab.theory.starts import student_starts
@@ -45,6 +45,7 @@ __all__ = [
     "BIASES",
     "CONSTRAINT",
     "COUNT",
+    "DIM",
     "FLAG",
     "LOSS",
     "NUMBER",
@@ -56,6 +57,7 @@ __all__ = [
     "Algorithm",
     "Demand",
     "Description",
+    "Grown",
     "Kind",
     "Learner",
     "LearnerDescription",
@@ -86,5 +88,6 @@ __all__ = [
     "step_at",
     "student_starts",
     "uniform",
+    "with_steps_over",
     "within",
 ]

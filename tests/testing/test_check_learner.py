@@ -13,7 +13,7 @@ from jax import Array
 import featlab
 from featlab import TwoLayer
 from featlab.learners.fields import STEP_SIZE, STEPS
-from featlab.learners.protocol import LearnerDescription
+from featlab.learners.protocol import Grown, LearnerDescription
 from featlab.learners.registry import learner_class, learner_names
 from featlab.simulation import online
 from featlab.simulation.adaptive import SIMULATOR as SIGN
@@ -114,6 +114,14 @@ class Careless(Broken):
         pass
 
 
+@dataclass(frozen=True)
+class Growing(featlab.OnlineSgd):
+    """It forgets its dimension: twice as large twice is not four times as large."""
+
+    def grown(self, student: Any, dim: int, factor: float, limit: str) -> Grown | None:
+        return Grown(replace(self, step_size=1 / (1 + factor)), student, factor)
+
+
 def _keyless(problem: Problem) -> Any:
     steps = online.online_sgd(problem)
     return steps._replace(init=lambda key: steps.init(jnp.zeros_like(key)), draw=lambda key: steps.draw(key * 0))
@@ -136,6 +144,7 @@ HEAVIER = Simulator(_heavier, online.online_demand)
         (Keyless(0.05), "randomness", "does not depend on the key"),
         (Heavier(0.3), "designs", "on virtual and on dense differs"),
         (Careless(0.05), "bad fields", "steps=nan is accepted"),
+        (Growing(0.05), "sizes", "`grown` twice by 2 is"),
     ],
     ids=lambda value: type(value).__name__,
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from featlab.errors import InvalidParameter
 from featlab.learners.fields import FLAG, LOSS, POSITIVE, STEPS, choice, option, within
-from featlab.learners.protocol import LearnerDescription, Student
+from featlab.learners.protocol import Grown, LearnerDescription, Student
 from featlab.learners.students import TwoLayer
 from featlab.results import START
 from featlab.targets.inputs import Isotropic
@@ -90,6 +90,10 @@ class SphericalFlow(LearnerDescription):
         if isinstance(target.inputs, Isotropic):
             return super().needs_start(student, target)
         return (*START, "spike_overlap")
+
+    def grown(self, student: Student | None, dim: int, factor: float, limit: str) -> Grown | None:
+        """Of a prediction for many samples at one dimension, samples grow."""
+        return Grown(self, student, factor) if limit == "samples" else None
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from featlab.learners.fields import LEAVE_ONE_OUT, RIDGE, TEST, Kind, is_number, option, read_numbers
-from featlab.learners.protocol import LearnerDescription
+from featlab.learners.protocol import Grown, LearnerDescription, Student
 
 if TYPE_CHECKING:
     from featlab.learners.kernel_functions import Kernel
@@ -62,3 +62,7 @@ class KernelRidge(LearnerDescription):
         from featlab.learners.kernel_functions import kernel_function  # NumPy is loaded with the first kernel
 
         return kernel_function(self.kernel)
+
+    def grown(self, student: Student | None, dim: int, factor: float, limit: str) -> Grown | None:
+        """samples / d is kept."""
+        return None if limit == "samples" else Grown(self, student, factor)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from featlab.learners.fields import BATCH, CONSTRAINT, LOSS, SIGNED_STEP, STEP_SIZE, option
-from featlab.learners.protocol import LearnerDescription
-from featlab.learners.steps import StepLaw
+from featlab.learners.protocol import Grown, LearnerDescription, Student
+from featlab.learners.steps import StepLaw, with_steps_over
 from featlab.learners.students import TwoLayer
 
 
@@ -33,6 +33,10 @@ class OnlineSgd(LearnerDescription):
     loss: str = field(default="squared", metadata=LOSS)
     constraint: str = field(default="none", metadata=CONSTRAINT)
 
+    def grown(self, student: Student | None, dim: int, factor: float, limit: str) -> Grown | None:
+        """gamma d and samples / d are kept."""
+        return None if limit == "samples" else Grown(with_steps_over(dim, self, "step_size"), student, factor)
+
 
 @dataclass(frozen=True)
 class Extragradient(LearnerDescription):
@@ -55,3 +59,9 @@ class Extragradient(LearnerDescription):
     batch: int = field(default=1, metadata=BATCH)
     loss: str = field(default="squared", metadata=LOSS)
     constraint: str = field(default="none", metadata=CONSTRAINT)
+
+    def grown(self, student: Student | None, dim: int, factor: float, limit: str) -> Grown | None:
+        """gamma d, rho d and samples / d are kept."""
+        if limit == "samples":
+            return None
+        return Grown(with_steps_over(dim, self, "step_size", "inner_step"), student, factor)

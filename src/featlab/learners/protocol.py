@@ -7,7 +7,7 @@ need not come from this package nor inherit from anything: what has the members 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from featlab.errors import InvalidParameter
 from featlab.learners.fields import Description
@@ -33,6 +33,19 @@ class Student(Protocol):
     def certain(self) -> bool:
         """Whether its description leaves nothing of its start to chance that a prediction would have to be told."""
         ...
+
+
+class Grown(NamedTuple):
+    """The same at another size.
+
+    Attributes:
+        learner, student: at that size.
+        samples: how many times as many samples it has.
+    """
+
+    learner: Any
+    student: Any
+    samples: float
 
 
 class Learner(Protocol):
@@ -77,6 +90,15 @@ class Learner(Protocol):
         the description says it all."""
         ...
 
+    def grown(self, student: Student | None, dim: int, factor: float, limit: str) -> Grown | None:
+        """The same at so many times the dimension `dim`, with all that a prediction holds fixed in proportion: a run is
+        measured there, too, to find its limit. Times of one-pass learners are kept in units of steps/d without it.
+
+        With the `limit` "samples" of a prediction (`featlab.results.LIMITS`) the dimension stays, and the number
+        of samples grows. None: what has to be kept is not known, and there is one size.
+        """
+        ...
+
 
 class LearnerDescription(Description):
     """What most learners have in common; `clock`, `student_kind`, `equivariant` and `simulator` are for each to say."""
@@ -93,6 +115,10 @@ class LearnerDescription(Description):
         """Overlaps, norms, second layer and biases of a student that is drawn at random."""
         return () if student is None or student.certain else START
 
+    def grown(self, student: Student | None, dim: int, factor: float, limit: str) -> Grown | None:
+        """Not known, unless a learner says it."""
+        return None
+
 
 _MEMBERS = {
     "clock": f"one of {', '.join(CLOCKS)}",
@@ -101,6 +127,7 @@ _MEMBERS = {
     "equivariant": "True or False: does rotating the inputs rotate the weights? Without it no design can be chosen",
     "simulator": "module:name of the Simulator that runs it",
     "needs_start": "a method (student, target) -> names of what a prediction must know of the start",
+    "grown": "a method (student, dim, factor, limit) -> a Grown, the same at another size, or None",
 }
 
 

@@ -5,7 +5,7 @@ A description only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from featlab.errors import InvalidParameter
@@ -22,7 +22,7 @@ from featlab.learners.fields import (
     or_none,
     or_word,
 )
-from featlab.learners.protocol import GAUSSIAN, Learner, LearnerDescription, Student, check_contract
+from featlab.learners.protocol import GAUSSIAN, Grown, Learner, LearnerDescription, Student, check_contract
 from featlab.learners.students import TwoLayer
 
 if TYPE_CHECKING:
@@ -114,6 +114,18 @@ class Readout(LearnerDescription):
                 raise InvalidParameter("samples", self.samples, "None: with data='same' it is the first layer's batch")
         elif positive_integer("samples", self.samples) < 2 and self.ridge == LEAVE_ONE_OUT:
             raise InvalidParameter("samples", self.samples, "at least 2, so that one can be left out")
+
+    def grown(self, student: Student | None, dim: int, factor: float, limit: str) -> Grown | None:
+        """samples : neurons : d are kept, those of the fit and those of the first layer as its learner says."""
+        if limit == "samples" or not isinstance(student, TwoLayer):
+            return None
+        first = None if self.first is None else self.first.grown(student, dim, factor, limit)
+        if self.first is not None and first is None:
+            return None
+        fitted = None if self.samples is None else round(factor * self.samples)
+        wide = replace(student, width=round(factor * student.distinct) * (2 if student.paired else 1))
+        learner = replace(self, first=None if first is None else first.learner, samples=fitted)
+        return Grown(learner, wide, factor if first is None else first.samples)
 
 
 def RandomFeatures(

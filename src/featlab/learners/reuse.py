@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from featlab.learners.fields import CONSTRAINT, LOSS, STEP_SIZE, STEPS, STEPS_PER_BATCH
-from featlab.learners.protocol import LearnerDescription
-from featlab.learners.steps import StepLaw
+from featlab.learners.protocol import Grown, LearnerDescription, Student
+from featlab.learners.steps import StepLaw, step_at
 from featlab.learners.students import TwoLayer
 
 
@@ -38,3 +38,9 @@ class ReusedBatch(LearnerDescription):
     def uses(self) -> int:
         """How many steps read one batch."""
         return min(self.steps, self.steps_per_batch or self.steps)
+
+    def grown(self, student: Student | None, dim: int, factor: float, limit: str) -> Grown | None:
+        """The step, as it is at `dim`, and samples / d are kept."""
+        if limit == "samples":
+            return None
+        return Grown(replace(self, step_size=step_at(self.step_size, dim)), student, factor)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from featlab.learners.fields import COUNT, DAMPING, POSITIVE, at_least, option
-from featlab.learners.protocol import LearnerDescription
+from featlab.learners.protocol import Grown, LearnerDescription, Student
 
 SLICES = at_least(2, "at least 2: one slice is the whole sample")
 _SLICES = option(SLICES, "parts of equal size that labels are cut into")
@@ -20,7 +20,15 @@ _ITERATIONS = option(COUNT, "iterations at most")
 _TOLERANCE = option(POSITIVE, "relative change at which it stops")
 
 
-class _Iterated(LearnerDescription):
+class _Reduction(LearnerDescription):
+    """An estimator of the span."""
+
+    def grown(self, student: Student | None, dim: int, factor: float, limit: str) -> Grown | None:
+        """samples / d is kept."""
+        return None if limit == "samples" else Grown(self, student, factor)
+
+
+class _Iterated(_Reduction):
     """An estimator that iterates on one batch."""
 
     clock: ClassVar[str] = "iterations"
@@ -35,7 +43,7 @@ class _Iterated(LearnerDescription):
 
 
 @dataclass(frozen=True)
-class SlicedInverseRegression(LearnerDescription):
+class SlicedInverseRegression(_Reduction):
     """SIR (Li 1991): the leading eigenvectors of sum_s p_s m_s m_s^T, with m_s the mean of x over the samples whose
     label is in slice s, a share p_s of all. It is blind to directions along which E[x | y] = 0, as those of even links.
 

@@ -19,7 +19,7 @@ from featlab.learners.fields import (
     option,
     or_none,
 )
-from featlab.learners.protocol import LearnerDescription, Student
+from featlab.learners.protocol import Grown, LearnerDescription, Student
 from featlab.results import TIED_START
 
 if TYPE_CHECKING:
@@ -138,3 +138,7 @@ class TiedFlow(LearnerDescription):
     def needs_start(self, student: Student | None, target: Target) -> tuple[str, ...]:
         """Every start, with its neurons."""
         return TIED_START
+
+    def grown(self, student: Student | None, dim: int, factor: float, limit: str) -> Grown | None:
+        """Of a prediction for many samples at one dimension, samples grow."""
+        return Grown(self, student, factor) if limit == "samples" else None

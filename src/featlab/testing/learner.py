@@ -23,9 +23,11 @@ from featlab.errors import FeatlabError, InvalidParameter
 from featlab.experiments.experiment import DESIGNS, Experiment
 from featlab.experiments.text import experiment_from_text, experiment_to_text
 from featlab.learners.fields import options_of
-from featlab.learners.protocol import Learner, Student, check_contract
+from featlab.learners.protocol import Grown, Learner, Student, check_contract
+from featlab.learners.steps import StepLaw, step_at
 from featlab.outcome import Outcome
 from featlab.precision import double_precision
+from featlab.results import LIMITS
 from featlab.simulation.algorithms import check_runnable, demand
 from featlab.simulation.designs.choose import DoesNotFit, Sizes, choose
 from featlab.simulation.designs.spiked import known_axes, with_inputs
@@ -301,6 +303,33 @@ def _control(case: Experiment, stored: xr.Dataset) -> Iterator[str]:
         yield f"its end cannot be told from {words}: take more seeds, steps or samples, or nothing is tested"
 
 
+def _sizes(case: Experiment) -> Iterator[str]:
+    """At its own size it is what it is, and twice twice its size is four times it."""
+    for limit in LIMITS:
+        own, twice, four = (case.learner.grown(case.student, case.dim, factor, limit) for factor in (1.0, 2.0, 4.0))
+        if own is None or twice is None or four is None:
+            if not own is twice is four:
+                yield f"`grown` knows some sizes and not others, in the limit of {limit}"
+            continue
+        dim = case.dim if limit == "samples" else 2 * case.dim
+        again = twice.learner.grown(twice.student, dim, 2.0, limit)
+        if _numbers(own, case.dim) != _numbers(Grown(case.learner, case.student, 1.0), case.dim):
+            yield f"`grown` by 1 is {own}, in the limit of {limit}"
+        end = 2 * dim if limit != "samples" else dim
+        if again is None or _numbers(again._replace(samples=2 * twice.samples), end) != _numbers(four, end):
+            doubled = f"{again}, after {twice.samples:g} times the samples"
+            yield f"`grown` twice by 2 is {doubled}, and by 4 {four}, in the limit of {limit}"
+
+
+def _numbers(grown: Grown, dim: int) -> str:
+    """All of it in words, step laws at that dimension, up to rounding."""
+    learner = grown.learner
+    laws = [field.name for field, _ in options_of(learner) if isinstance(getattr(learner, field.name), StepLaw)]
+    steps = {name: step_at(getattr(learner, name), dim) for name in laws}
+    plain = replace(learner, **{name: float(f"{value:.9g}") for name, value in steps.items()}) if laws else learner
+    return f"{plain}, {grown.student}, {grown.samples:.9g}"
+
+
 _CHECKS: dict[str, Callable[[Experiment], Iterator[str]]] = {
     "description": _descriptions,
     "bad fields": _bad_fields,
@@ -309,4 +338,5 @@ _CHECKS: dict[str, Callable[[Experiment], Iterator[str]]] = {
     "precisions": _precisions,
     "randomness": _randomness,
     "outcomes": _outcomes,
+    "sizes": _sizes,
 }
