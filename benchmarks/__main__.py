@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from benchmarks import analysis, learners, simulation, study, theory
+from benchmarks import analysis, latency, learners, simulation, study, theory
 
 if __name__ == "__main__":
     analysis.main()
+    latency.main([])
     simulation.main([])
     learners.main([])
     theory.main([])

@@ -7,8 +7,8 @@ import pytest
 import xarray as xr
 from matplotlib.figure import Figure
 
+from featlab.comparison.curves import alignments
 from featlab.figures import trajectory_figure
-from featlab.figures.trajectories import alignments
 
 
 def dataset(times: np.ndarray, *, seeds: int = 9, neurons: int = 1, directions: int = 2, dim: int = 400) -> xr.Dataset:

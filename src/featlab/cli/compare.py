@@ -58,13 +58,13 @@ def compare(
         signless=signless,
         progress=sys.stderr.isatty() and not quiet,
     )
-    from featlab.figures import comparison_figure
+    from featlab import figures  # whose names load matplotlib when they are used
     from featlab.reports.comparison import comparison_text
     from featlab.reports.records import full_record
 
     deliver(
         figure=figure,
-        draw=lambda: comparison_figure(both.prediction, both.simulation, both.comparison),
+        draw=lambda: figures.comparison_figure(both.prediction, both.simulation, both.comparison),
         as_json=as_json,
         record=lambda: full_record(both),
         quiet=quiet,

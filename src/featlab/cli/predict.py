@@ -27,13 +27,13 @@ def predict(experiment: Experiment, figure: FigureFile = None, as_json: AsJson =
     from featlab.theory import predict as compute
 
     dataset = compute(experiment)
-    from featlab.figures import prediction_figure
+    from featlab import figures  # whose names load matplotlib when they are used
     from featlab.reports.comparison import prediction_text
     from featlab.reports.records import simulation_record
 
     deliver(
         figure=figure,
-        draw=lambda: prediction_figure(dataset),
+        draw=lambda: figures.prediction_figure(dataset),
         as_json=as_json,
         record=lambda: simulation_record(dataset),
         quiet=quiet,

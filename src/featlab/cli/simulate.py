@@ -42,13 +42,13 @@ def simulate(
     from featlab.simulation import simulate as compute
 
     dataset = compute(experiment, progress=sys.stderr.isatty() and not quiet)
-    from featlab.figures import trajectory_figure
+    from featlab import figures  # whose names load matplotlib when they are used
     from featlab.reports.records import simulation_record
     from featlab.reports.simulation import simulation_text
 
     deliver(
         figure=figure,
-        draw=lambda: trajectory_figure(dataset),
+        draw=lambda: figures.trajectory_figure(dataset),
         as_json=as_json,
         record=lambda: simulation_record(dataset),
         quiet=quiet,

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from featlab.gaussian.hermite import Floats
+
 if TYPE_CHECKING:
     import xarray as xr
 
@@ -65,3 +67,22 @@ def _label(place: dict[str, int], values: xr.DataArray) -> str:
         if axis != "direction" and values.sizes[axis] > 1:
             words.append(f"{axis.replace('_', ' ')} {number + 1}")
     return ", ".join(words) or str(values.name or "")
+
+
+def alignments(dataset: xr.Dataset) -> Floats:
+    """(seed, time, direction): the cosine of the student with each direction, root mean square over its neurons.
+
+    For one neuron it is |cosine|. For a random start it is about 1/sqrt(d) whatever the number of neurons. A learner
+    without neurons, such as a kernel, has no directions here.
+    """
+    if "cosine" not in dataset:
+        return np.zeros((dataset.sizes["seed"], dataset.sizes["time"], 0))
+    cosines = dataset["cosine"].transpose("seed", "time", "neuron", "direction").values.astype(np.float64)
+    return np.sqrt(np.mean(cosines**2, axis=2))
+
+
+def measured_over_time(dataset: xr.Dataset) -> dict[str, Floats]:
+    """Name -> (seed, time): the risk; for a learner without a risk or without neurons, all numbers that it measures."""
+    scalars = [name for name, values in dataset.data_vars.items() if set(values.dims) == {"seed", "time"}]
+    names = ["risk"] if "risk" in scalars and "cosine" in dataset else scalars
+    return {str(name): dataset[name].transpose("seed", "time").values.astype(np.float64) for name in names}

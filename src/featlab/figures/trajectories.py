@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from featlab.comparison.curves import is_stepwise
+from featlab.comparison.curves import alignments, is_stepwise, measured_over_time
 from featlab.figures.panels import panels
 from featlab.figures.style import INK, MUTED, SERIES, TEXT_SIZE, add_legend, time_axis
 from featlab.gaussian.hermite import Floats
@@ -17,25 +17,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _MOST_FAINT_SEEDS = 24
-
-
-def alignments(dataset: xr.Dataset) -> Floats:
-    """(seed, time, direction): the cosine of the student with each direction, root mean square over its neurons.
-
-    For one neuron it is |cosine|. For a random start it is about 1/sqrt(d) whatever the number of neurons. A learner
-    without neurons, such as a kernel, has no directions here.
-    """
-    if "cosine" not in dataset:
-        return np.zeros((dataset.sizes["seed"], dataset.sizes["time"], 0))
-    cosines = dataset["cosine"].transpose("seed", "time", "neuron", "direction").values.astype(np.float64)
-    return np.sqrt(np.mean(cosines**2, axis=2))
-
-
-def measured_over_time(dataset: xr.Dataset) -> dict[str, Floats]:
-    """Name -> (seed, time): the risk; for a learner without a risk or without neurons, all numbers that it measures."""
-    scalars = [name for name, values in dataset.data_vars.items() if set(values.dims) == {"seed", "time"}]
-    names = ["risk"] if "risk" in scalars and "cosine" in dataset else scalars
-    return {str(name): dataset[name].transpose("seed", "time").values.astype(np.float64) for name in names}
 
 
 def trajectory_figure(dataset: xr.Dataset) -> Figure:

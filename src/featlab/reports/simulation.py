@@ -13,8 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from featlab.comparison.curves import is_stepwise
-from featlab.figures.trajectories import alignments, measured_over_time
+from featlab.comparison.curves import alignments, is_stepwise, measured_over_time
 from featlab.gaussian.hermite import Floats
 from featlab.learners import StepLaw
 from featlab.learners.protocol import Learner, Student
