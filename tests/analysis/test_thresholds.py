@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.signal import fftconvolve
-from scipy.special import erf, k0
+from scipy.special import erf, k0, ndtr
 
 from featlab.analysis import analyse
 from featlab.analysis.subspaces import nothing
@@ -246,3 +246,38 @@ def test_labels_that_tell_three_signs_up_to_a_flip(text: str) -> None:
     (stage,) = analyse(target(text)).grand_staircase
     assert stage.directions.shape == (3, 3)
     assert stage.alpha == pytest.approx(np.pi**2 / 8, rel=1e-6)
+
+
+def test_labels_before_a_jump_of_the_density() -> None:
+    """He2(h1) + 5 sign(..): the labels just below 4 are those of |h1| near sqrt(10), in the middle of all labels.
+
+    Two branches, u = h1^2 = y + 1 -+ 5, with densities w: 1/alpha = E[(E[u | y] - 1)^2] by quadrature in sqrt(y - y0).
+    """
+
+    def integrand(root: float, start: float) -> float:
+        squares = np.array([u for u in (start + root**2 - 4, start + root**2 + 6) if u > 0])
+        weights = np.exp(-squares / 2) / np.sqrt(2 * np.pi * squares) / 2
+        return float((weights @ (squares - 1)) ** 2 / weights.sum() * 2 * root)
+
+    exact = 1 / (quad(integrand, 0, np.sqrt(10), args=(-6,))[0] + quad(integrand, 0, 12, args=(4,))[0])
+    found = analyse(target("He2(h1) + 5*sign(h1*h2*h3)")).grand_staircase[0]
+    assert found.alpha is not None
+    assert found.alpha_error is not None
+    assert abs(found.alpha - exact) < found.alpha_error < 1e-3 * exact
+
+
+def test_a_plateau_is_one_label_however_it_is_rounded() -> None:
+    """relu(h1) + relu(h2) given x = (h1 + h2)/sqrt(2) tells |z| where |z| > |x|, and nothing more elsewhere.
+
+    1/alpha = E_x[ E[z^2 - 1; |z| < |x|]^2 / P(|z| < |x|) + E[(z^2 - 1)^2; |z| > |x|] ].
+    """
+
+    def given(x: float) -> float:
+        inside = quad(lambda z: 2 * (z**2 - 1) * gaussian_density(z), 0, x)[0]
+        return inside**2 / (2 * ndtr(x) - 1) + quad(lambda z: 2 * (z**2 - 1) ** 2 * gaussian_density(z), x, 12)[0]
+
+    exact = 1 / quad(lambda x: 2 * gaussian_density(x) * given(x), 1e-9, 9)[0]
+    found = analyse(target("relu(h1) + relu(h2)")).grand_staircase[1]
+    assert found.alpha is not None
+    assert found.alpha_error is not None
+    assert abs(found.alpha - exact) < found.alpha_error < 1e-3 * exact

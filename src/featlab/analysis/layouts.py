@@ -24,6 +24,8 @@ _ATOM_WIDTH, _FADING = 256.0, 1e6
 _CRITICAL = 1e-6
 _COMMON = 0.02  # of all rays
 _PROBIT_REACH = 7.5
+# Between critical values: no bins of their own for a smaller probability, nor for more stretches; so many times fewer.
+_LEAST_PART, _MOST_PARTS, _COARSER = 1e-4, 8, 4
 _NOISE_BINS_PER_SD = 6.0
 _MOST_NOISE_BINS = 2**16
 PARTS = 8  # into which a bin of equal width is cut when labels are sorted into it
@@ -62,8 +64,12 @@ def layout_by_rank(cells: RayCells, bins: int) -> Layout:
 
     Every other one stays when the bins are halved, and all of the latter kind.
     """
-    atoms, quantiles = _atoms(cells), _quantiles(cells, bins)
+    atoms = _atoms(cells)
     critical, width = _critical_values(cells)
+    # An edge inside an atom would tell apart by rounding what is one label.
+    within = (atoms.low <= (critical - width)[:, None]) & ((critical + width)[:, None] <= atoms.high)
+    critical, width = critical[~within.any(axis=1)], width[~within.any(axis=1)]
+    quantiles = np.unique(np.concatenate([_quantiles(cells, bins), _quantiles_between(cells, critical, bins)]))
     low = np.concatenate([atoms.low, critical - width])
     high = np.concatenate([atoms.high, critical + width])
     for start, end in zip(low, high, strict=True):
@@ -79,6 +85,22 @@ def _quantiles(cells: RayCells, bins: int) -> Floats:
     labels, rank = _ranked(cells)
     levels = ndtr(np.linspace(-_PROBIT_REACH, _PROBIT_REACH, bins + 1))
     return np.unique(labels[np.minimum(np.searchsorted(rank, levels), labels.size - 1)])
+
+
+def _quantiles_between(cells: RayCells, critical: Floats, bins: int) -> Floats:
+    """The same of the labels between two critical values: the last before a jump of the density are as rare as a tail.
+
+    Of He2(h1) + 5 sign(..) the labels just below 4 are far out in h1, though they are in the middle of all labels.
+    """
+    labels, rank = _ranked(cells)
+    ends = np.append(0.0, rank)[np.searchsorted(labels, np.sort(critical))]
+    parts = np.diff(ends)
+    inner = np.flatnonzero(parts > _LEAST_PART)
+    if not 0 < inner.size <= _MOST_PARTS:
+        return np.zeros(0)
+    steps = ndtr(np.linspace(-_PROBIT_REACH, _PROBIT_REACH, bins // _COARSER + 1))
+    levels = (ends[inner, None] + parts[inner, None] * steps).ravel()
+    return labels[np.minimum(np.searchsorted(rank, levels), labels.size - 1)]
 
 
 def _ranked(cells: RayCells) -> tuple[Floats, Floats]:

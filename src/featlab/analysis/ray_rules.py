@@ -39,11 +39,11 @@ class Resolution:
 class Rays:
     """Rays in one part of every orbit of the label's symmetries: their directions, weights and rules.
 
-    `link` is the label as a function of z, `jumps` change sign where it jumps, `steps` is how many cells a ray has.
+    `link` is the label as a function of z, `kinks` change sign where it jumps or bends; a ray has `steps` cells.
     """
 
     link: Function
-    jumps: list[Function]
+    kinks: list[Function]
     directions: Floats
     weights: Floats
     rules: Floats
@@ -52,7 +52,7 @@ class Rays:
 
     def cells(self, coarsening: int = 1) -> RayCells:
         """The cells of all rays, `coarsening` times as long."""
-        return cells_of_rays(self.link, self.jumps, self.directions, self.weights, self.steps // coarsening)
+        return cells_of_rays(self.link, self.kinks, self.directions, self.weights, self.steps // coarsening)
 
 
 def rays_at(target: Target, known: Floats, unknown: Floats, point: Floats, resolution: Resolution) -> Rays:
@@ -63,12 +63,9 @@ def rays_at(target: Target, known: Floats, unknown: Floats, point: Floats, resol
     def link(z: Floats) -> Floats:
         return target.link(offset + z @ turn.T)
 
-    surfaces, rough = (
-        [surface.function for surface in moved_surfaces(kinks, offset, turn)]
-        for kinks in (target.kinks, [kink for kink in target.kinks if kink.kind != "corner"])
-    )
+    surfaces = [surface.function for surface in moved_surfaces(target.kinks, offset, turn)]
     cones = [surface for surface in surfaces if is_cone(surface, dimension)]
-    jumps = [surface for surface in rough if not is_cone(surface, dimension)]
+    kinks = [surface for surface in surfaces if not is_cone(surface, dimension)]
     cones = [*cones, _level_of_the_origin(link, dimension)]
     group = symmetries(link, (unknown.shape[1], target.hidden))
     nodes, steps = _nodes_and_steps(resolution, cones, group)
@@ -81,7 +78,7 @@ def rays_at(target: Target, known: Floats, unknown: Floats, point: Floats, resol
     if mirrored is not None:  # of one label, and of its mirror image
         directions = np.concatenate([directions, mirrored])
         weights, rules = np.tile(0.5 * weights, 2), np.tile(rules, 2)
-    return Rays(link, jumps, directions, weights, rules, group, steps)
+    return Rays(link, kinks, directions, weights, rules, group, steps)
 
 
 def _nodes_and_steps(resolution: Resolution, cones: Sequence[Function], group: Symmetries) -> tuple[int, int]:

@@ -18,11 +18,11 @@ import numpy as np
 
 from featlab.analysis.budget import check_time, doing
 from featlab.analysis.conditional import LabelTable, label_tables
-from featlab.analysis.grids import known_rule
+from featlab.analysis.grids import known_rule, slice_at
 from featlab.analysis.ray_rules import Resolution, rays_at
 from featlab.analysis.subspaces import complement
 from featlab.gaussian.hermite import Floats
-from featlab.gaussian.symmetry import Symmetries
+from featlab.gaussian.symmetry import Symmetries, no_symmetries, symmetries
 from featlab.targets import Target
 
 
@@ -43,12 +43,12 @@ class _Errors:
 _RESOLUTION = {
     1: (Resolution(1, 6400, 1), Resolution(1, 600, 1)),
     2: (Resolution(512, 600, 128), Resolution(128, 200, 48)),
-    3: (Resolution(3000, 200, 16), Resolution(1000, 120, 12)),
+    3: (Resolution(3000, 200, 20), Resolution(1000, 120, 12)),
     4: (Resolution(6000, 120, 8), Resolution(3000, 60, 8)),
     5: (Resolution(16_000, 60, 6), Resolution(3000, 60, 6)),
 }
-# What leaves a larger relative error, by the number of directions, is computed again with so many times the rays, or
-# cells; not what leaves nothing but an error.
+# What leaves a larger relative error, by the number of directions, is computed again with up to so many times the rays;
+# not what leaves nothing but an error.
 _WANTED = {1: 1e-3, 2: 1e-3, 3: 1e-3, 4: 5e-3, 5: 1e-2}
 _FINER = 3
 _ROUNDING = 1e-12
@@ -57,6 +57,7 @@ _KNOWN_NODES = {0: 1, 1: 20, 2: 8, 3: 5}
 # By the number of unknown directions and noise variables, with nothing known; and with something known.
 _BINS = {1: 8000, 2: 8000, 3: 2000, 4: 2000, 5: 2000}
 _CONDITIONAL_BINS = 800
+_LENGTHS = (1, 2, 4)  # of cells
 _COMMUTING = 1e-6  # a commutator that is zero, relative to the matrices
 
 
@@ -154,24 +155,25 @@ def second_moments(target: Target, known: Floats) -> SecondMoments:
     resolution = _RESOLUTION[dimension][1 if known.shape[1] else 0]
     doing(f"the critical sample ratio, {known.shape[1]} directions known")
     found, errors = _second_moments(target, known, resolution)
-    if _WANTED[dimension] * found.top < errors.total < found.top and errors.bins < 0.5 * errors.total:
-        found, errors = _second_moments(target, known, _finer(resolution, errors))
+    wanted = _WANTED[dimension] * found.top
+    if wanted < errors.total < found.top and errors.bins < 0.5 * errors.total:
+        found, errors = _second_moments(target, known, _finer(resolution, errors, wanted))
     return found
 
 
-def _finer(resolution: Resolution, errors: _Errors) -> Resolution:
-    """More of what makes most of the error."""
-    if errors.cells > errors.directions:
-        return replace(resolution, steps=_FINER * resolution.steps)
-    return replace(resolution, rays=_FINER * resolution.rays, nodes=_FINER * resolution.nodes)
+def _finer(resolution: Resolution, errors: _Errors, wanted: float) -> Resolution:
+    """More rays and shorter cells, as far as either makes a large part of an error that is larger than wanted."""
+    rays = min(_FINER, 1.5 * errors.total / wanted) if errors.directions > 0.4 * wanted else 1
+    steps = 2 if errors.cells > 0.4 * wanted else 1
+    return Resolution(int(rays * resolution.rays), steps * resolution.steps, int(rays * resolution.nodes))
 
 
 def _second_moments(target: Target, known: Floats, resolution: Resolution) -> tuple[SecondMoments, _Errors]:
-    fine, long_cells = _operators(target, known, resolution)
+    fine, longer, longest = _operators(target, known, resolution)
     # The label is taken to be linear along a cell, an error of second order in the cell's length: extrapolate it away.
-    best = fine.best + (fine.best - long_cells.best) / 3
+    best, before = (one.best + (one.best - other.best) / 3 for one, other in ((fine, longer), (longer, longest)))
     errors = _Errors(
-        cells=abs(_top(best) - _top(fine.best)),
+        cells=abs(_top(best) - _top(before)),
         # Twice the difference, as two rules may agree by accident.
         directions=2 * abs(_top(fine.first) - _top(fine.second)) + 0.5 * _top(fine.scatter),
         bins=abs(_top(fine.best + fine.scatter) - _top(fine.wider)),
@@ -193,22 +195,48 @@ def _top(operator: Floats) -> float:
     return float(np.linalg.eigvalsh(operator)[-1])
 
 
-def _operators(target: Target, known: Floats, resolution: Resolution) -> tuple[_Operators, _Operators]:
-    """F averaged over the known coordinates, by cells of this length and by cells of twice the length."""
+def _operators(target: Target, known: Floats, resolution: Resolution) -> list[_Operators]:
+    """F averaged over the known coordinates: by cells of this length, of twice and of four times the length.
+
+    Of points x that a symmetry of the label takes to each other one is enough: F at D x is F at x in the turned basis.
+    """
     unknown = complement(known)
     rule = known_rule(target, known, _KNOWN_NODES[known.shape[1]])
+    group = _symmetries_with(target, known, unknown)
+    points, weights = group.first(known.shape[1]).folded(rule.points, rule.weights)
     bins = _CONDITIONAL_BINS if known.shape[1] else _BINS[target.rank + target.hidden]
     size = len(symmetric_basis(unknown.shape[1]))
-    totals, lost = np.zeros((2, 5, size, size)), np.zeros(2)
-    for point, weight in zip(rule.points, rule.weights, strict=True):
+    totals, lost = np.zeros((len(_LENGTHS), 5, size, size)), np.zeros(len(_LENGTHS))
+    for point, weight in zip(points, weights, strict=True):
         check_time()
         rays = rays_at(target, known, unknown, point, resolution)
-        for place, cells in enumerate((rays.cells(), rays.cells(coarsening=2))):
+        for place, length in enumerate(_LENGTHS):
+            cells = rays.cells(length)
             table, wider = label_tables(cells, rays.directions, rays.rules, unknown.shape[1], bins, target.noise)
             totals[place] += weight * np.array(_operators_of(table, wider, rays.group))
             lost[place] += weight * table.lost
-    fine, long = (_Operators(*total, lost=float(short)) for total, short in zip(totals, lost, strict=True))
-    return fine, long
+    turned = (_turned(total, group, known.shape[1], unknown.shape[1]) for total in totals)
+    return [_Operators(*total, float(short)) for total, short in zip(turned, lost, strict=True)]
+
+
+def _symmetries_with(target: Target, known: Floats, unknown: Floats) -> Symmetries:
+    """Those of the label in the coordinates x, z and the noise inside the link, in this order."""
+    offset, turn = slice_at(target, known, unknown, np.zeros(known.shape[1]))
+    frame = np.column_stack([np.pad(known, ((0, target.hidden), (0, 0))), turn])
+    sizes = (known.shape[1], unknown.shape[1], target.hidden)
+    return symmetries(lambda z: target.link(offset + z @ frame.T), sizes) if known.size else no_symmetries(sum(sizes))
+
+
+def _turned(operators: Floats, group: Symmetries, known: int, unknown: int) -> Floats:
+    """The mean over the group of K T K^T for operators T (count, size, size), K being M -> D M D^T in z."""
+    basis = symmetric_basis(unknown)
+    places = slice(known, known + unknown)
+    total = np.zeros_like(operators)
+    for order, signs in zip(group.orders[:, places] - known, group.signs[:, places], strict=True):
+        turned = basis[:, order[:, None], order] * np.outer(signs, signs)
+        action = np.einsum("aij,bij->ab", basis, turned)
+        total += action @ operators @ action.T
+    return total / len(group)
 
 
 def _operators_of(table: LabelTable, wider: LabelTable, group: Symmetries) -> tuple[Floats, ...]:

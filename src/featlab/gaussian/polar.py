@@ -22,7 +22,7 @@ from featlab.gaussian.quadrature import Rule, Surface, crossings_on_lines, cut_e
 from featlab.gaussian.symmetry import Symmetries, no_symmetries
 
 TAIL = 8.5  # radii beyond sqrt(dimension) + 8.5 have a probability below 1e-16
-_CONE_RADII = (0.3, 1.0, 2.5)
+_CONE_RADII = (0.01, 0.1, 0.3, 1.0, 2.5, 5.0, 10.0)
 
 Function = Callable[[Floats], Floats]
 

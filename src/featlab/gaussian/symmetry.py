@@ -8,7 +8,7 @@ one of every orbit: as many points lie denser by the order of the group, up to 2
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations, product
 from math import factorial
@@ -82,6 +82,10 @@ class Symmetries:
             turned += np.kron(matrix, matrix)
         return (moments.reshape(-1, size * size) @ (turned.T / np.count_nonzero(kept))).reshape(moments.shape)
 
+    def first(self, count: int) -> Symmetries:
+        """What the elements do to the first coordinates, a whole number of blocks."""
+        return replace(self, orders=self.orders[:, :count], signs=self.signs[:, :count])
+
     def fixing(self, matrix: Floats) -> Symmetries:
         """The elements that keep the values and a matrix M (q, q), D M D^T = M, in the first q coordinates alone."""
         size = len(matrix)
@@ -92,6 +96,8 @@ class Symmetries:
 
     def folded(self, points: Floats, weights: Floats) -> tuple[Floats, Floats]:
         """One point of each orbit of weighted points (N, D), with the weight of the orbit."""
+        if not self.dimension:
+            return points, weights
         largest = points.copy()
         for order, signs in zip(self.orders, self.signs, strict=True):
             image = points[:, order] * signs
