@@ -191,6 +191,7 @@ def _with_derived(answer: Prediction) -> dict[str, Floats]:
     values = dict(answer.values)
     if "gram" in values:
         values.setdefault("norm", np.sqrt(np.diagonal(values["gram"], axis1=1, axis2=2)))
+        values.setdefault("spectrum", _roots(values["gram"]))
     if "overlap" in values and "norm" in values:
         cosine = values["overlap"] / values["norm"][:, :, None]
         values.setdefault("cosine", cosine)
@@ -198,6 +199,15 @@ def _with_derived(answer: Prediction) -> dict[str, Floats]:
             values["subspace"] = _singular_values(cosine)
     errors = {f"{name}_error": error for name, error in answer.errors.items()}
     return values | errors
+
+
+def _roots(gram: Floats) -> Floats:
+    """The roots of the eigenvalues of Q = W W^T at each time, the largest first; NaN where it is not finite."""
+    values = np.full(gram.shape[:2], np.nan)
+    sound = np.all(np.isfinite(gram), axis=(1, 2))
+    # An eigenvalue that is zero may be -1e-17.
+    values[sound] = np.sqrt(np.maximum(np.linalg.eigvalsh(gram[sound])[:, ::-1], 0.0))
+    return values
 
 
 def _singular_values(cosine: Floats) -> Floats:
