@@ -8,6 +8,7 @@ batches in their own way, and here get samples of the same law.
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -79,6 +80,7 @@ def draw(experiment: Experiment, seed: int = 0) -> Draw:
 
 def _drawn(experiment: Experiment, batches: int, rows: int, seed: int) -> Draw:
     problem = _problem(experiment, rows)
+    samples = replace(problem, student=None, learner=None)  # who learns is nothing to them: compiled once for all
     (key,) = jnp.asarray(seed_keys(experiment.key, [seed]))
     start = named(key, "start")
     keys = seed_keys(named(key, "steps"), range(0, batches * _uses(experiment), _uses(experiment)))
@@ -89,7 +91,7 @@ def _drawn(experiment: Experiment, batches: int, rows: int, seed: int) -> Draw:
     at_once = max(1, _AT_ONCE // (rows * experiment.dim))
     for begin in range(0, batches, at_once):
         part = slice(begin * rows, min(begin + at_once, batches) * rows)
-        inputs, labels = _samples(problem, jnp.asarray(keys[begin : begin + at_once]))
+        inputs, labels = _samples(samples, jnp.asarray(keys[begin : begin + at_once]))
         X[part], y[part] = np.asarray(inputs).reshape(-1, experiment.dim), np.asarray(labels).reshape(-1)
     directions = np.eye(experiment.target.rank, experiment.dim, dtype=experiment.dtype)
     if experiment.student is None:

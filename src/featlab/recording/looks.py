@@ -77,6 +77,8 @@ class Looks:
         if self.experiment is None:
             return known
         experiment = self.experiment
+        if dtype == "float64":  # no number is better than what was drawn
+            known["dtype"] = experiment.dtype
         return known | {
             "target": experiment.concrete.text,
             "noise": experiment.concrete.noise,

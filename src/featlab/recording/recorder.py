@@ -19,7 +19,7 @@ from featlab.recording.labelling import labelled
 from featlab.recording.looks import Look, Looks
 
 _FORMAT = 1
-_FIRST = b'{"featlab_record":'  # how a file of ours begins
+_FIRST = b'{"featlab_record":'  # how a file begins whose only line was torn
 
 
 class Recorder:
@@ -135,7 +135,8 @@ class Recorder:
                 first = file.read(len(_FIRST))
         except OSError as fault:
             raise Unwritable(f"{path}: cannot be read: {fault_words(fault)}") from fault
-        if not _FIRST.startswith(first) or any(line.get("featlab_record") != _FORMAT for line in lines):
+        ours = [line.get("featlab_record") == _FORMAT for line in lines]
+        if not (all(ours) if lines else _FIRST.startswith(first)):
             raise InvalidParameter("path", str(path), f"a record of featlab, format {_FORMAT}, or no file yet")
         for line in lines:
             self._agree(line["about"])
