@@ -90,9 +90,13 @@ def test_what_cannot_be_stored_is_refused_before_it_is_drawn() -> None:
 
 
 @pytest.mark.parametrize(
-    ("learner", "samples"),
-    [(featlab.RandomFeatures(samples=50), None), (featlab.Readout(featlab.ReusedBatch(1, 0.1), samples=50), 20)],
+    ("learner", "words"),
+    [
+        (featlab.Readout(featlab.ReusedBatch(1, 0.1), samples=50), "steps on a TwoLayer"),
+        (featlab.SphericalFlow(positive_start=True), "steps on a TwoLayer"),
+        (featlab.SignSgd(0.1, steps=2, directions="random"), "directions='axes'"),
+    ],
 )
-def test_learners_whose_start_arrays_do_not_tell_are_refused(learner: featlab.Learner, samples: int | None) -> None:
-    with pytest.raises(InvalidParameter, match=r"learner: got .* one that trains a TwoLayer"):
-        featlab.draw(featlab.Experiment.of("h1", learner, dim=10, samples=samples))
+def test_learners_whose_start_arrays_do_not_tell_are_refused(learner: featlab.Learner, words: str) -> None:
+    with pytest.raises(InvalidParameter, match=rf"learner: got .*{words}"):
+        featlab.draw(featlab.Experiment.of("h1", learner, dim=10, samples=20))

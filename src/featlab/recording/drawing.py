@@ -19,6 +19,7 @@ from jax import Array, lax
 
 from featlab.errors import InvalidParameter
 from featlab.experiments.experiment import Experiment
+from featlab.learners.flows import SphericalFlow
 from featlab.learners.giant import GiantSteps
 from featlab.learners.reuse import ReusedBatch
 from featlab.learners.students import TwoLayer
@@ -60,7 +61,7 @@ def draw(experiment: Experiment, seed: int = 0) -> Draw:
     """Everything at random that one run of an experiment needs, up to its last time.
 
     Args:
-        experiment: of a learner that trains a `TwoLayer`, or that estimates without a student.
+        experiment: of a learner that takes steps on a `TwoLayer`, or that estimates without a student.
         seed: which run; the root of all randomness is the experiment's `key`.
 
     Raises:
@@ -68,9 +69,12 @@ def draw(experiment: Experiment, seed: int = 0) -> Draw:
         InvalidParameter: learners whose start these arrays do not tell.
     """
     learner: Any = experiment.learner
-    if learner.student_kind not in (TwoLayer, None) or getattr(learner, "fits_readout", False):
-        expected = "one that trains a TwoLayer or estimates without a student; the rest of its randomness is its own"
+    told = learner.student_kind in (TwoLayer, None) and not getattr(learner, "fits_readout", False)
+    if not told or isinstance(learner, SphericalFlow):
+        expected = "steps on a TwoLayer, or an estimate without a student: the rest of its randomness is its own"
         raise InvalidParameter("learner", learner, expected)
+    if getattr(learner, "directions", "axes") != "axes":
+        raise InvalidParameter("learner", learner, "directions='axes', as a draw has them: the first r axes")
     check_runnable(learner, experiment.student, experiment.concrete)
     batches, rows = _batches(experiment)
     _check_memory(experiment, batches, rows)
@@ -145,7 +149,7 @@ def _check_memory(experiment: Experiment, batches: int, rows: int) -> None:
     """X and y, what is drawn of them at a time and while it is made, and the weights."""
     numbers, at_once = batches * rows * (experiment.dim + 1), max(rows * experiment.dim, _AT_ONCE)
     width = 0 if experiment.student is None else experiment.student.width
-    needed = (numbers + 2 * min(at_once, numbers) + 3 * width * experiment.dim) * np.dtype(experiment.dtype).itemsize
+    needed = (numbers + 3 * min(at_once, numbers) + 3 * width * experiment.dim) * np.dtype(experiment.dtype).itemsize
     available = host_bytes() if experiment.memory is None else experiment.memory
     if needed > available:
         size = f"X has {batches * rows:,} x {experiment.dim:,} numbers"

@@ -161,7 +161,7 @@ def _dataset(question: Question, answers: Mapping[int | None, Prediction], unit:
     """One answer without a seed, or one for each seed, side by side."""
     seeds = [seed for seed in answers if seed is not None]
     lead: tuple[str, ...] = ("seed",) if seeds else ()
-    labelled = [_asked(question, _with_derived(answer)) for answer in answers.values()]
+    labelled = [_asked(question, _with_derived(question, answer)) for answer in answers.values()]
     data: dict[str, Any] = {}
     for name in labelled[0]:
         plain = name.removesuffix("_error")
@@ -186,12 +186,14 @@ def _asked(question: Question, values: dict[str, Floats]) -> dict[str, Floats]:
     return {name: value for name, value in values.items() if name.removesuffix("_error") in question.names}
 
 
-def _with_derived(answer: Prediction) -> dict[str, Floats]:
-    """What was predicted, its errors, and what follows from overlaps and norms."""
+def _with_derived(question: Question, answer: Prediction) -> dict[str, Floats]:
+    """What was predicted, its errors, and what follows from overlaps and norms; as in a simulation, the spectrum of W
+    only where it is asked for."""
     values = dict(answer.values)
     if "gram" in values:
         values.setdefault("norm", np.sqrt(np.diagonal(values["gram"], axis1=1, axis2=2)))
-        values.setdefault("spectrum", _roots(values["gram"]))
+        if question.names is not None and question.asks("spectrum"):
+            values.setdefault("spectrum", _roots(values["gram"]))
     if "overlap" in values and "norm" in values:
         cosine = values["overlap"] / values["norm"][:, :, None]
         values.setdefault("cosine", cosine)
