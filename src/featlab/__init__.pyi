@@ -43,6 +43,10 @@ from .learners import TiedFlow as TiedFlow
 from .learners import TiedNetwork as TiedNetwork
 from .learners import TwoLayer as TwoLayer
 from .outcome import Outcome as Outcome
+from .recording import Draw as Draw
+from .recording import Recorder as Recorder
+from .recording import draw as draw
+from .recording import observe as observe
 from .reports import Explanation as Explanation
 from .reports import explain as explain
 from .runners import load_study as load_study

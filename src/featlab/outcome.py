@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+# A row of W longer than this counts as diverged: no student of norm about 1 comes back from there.
+DIVERGED_NORM = 1e6
+
 
 class Outcome(StrEnum):
     """How a seed of a simulation, or a prediction, ended."""

@@ -13,6 +13,7 @@ QUANTITIES: dict[str, tuple[tuple[str, ...], str]] = {
     "norm": (("neuron",), "|w_i|"),
     "cosine": (("neuron", "direction"), "M_ik / |w_i|"),
     "subspace": (("component",), "singular values of the matrix of cosines, over sqrt(p)"),
+    "spectrum": (("mode",), "singular values of W, the largest first"),
     "risk": ((), "E[(y - f)^2] on fresh samples, label noise included"),
     "posterior_risk": ((), "E[(y - E[y | What x, C])^2] on fresh samples, of the posterior mean of the label"),
     "risk_error": ((), "standard error of the risk, from its finite number of fresh fields"),

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from featlab.lines import digest
 from featlab.study import InvalidStudy, Runner, Study
-from featlab.study.canonical import canonical, canonical_text, digest
+from featlab.study.canonical import canonical, canonical_text
 from featlab.study.identity import by_shape, point_id_of, run_id, runs_of, shares
 from tests.study.tiny import COMPILING, run_point
 

@@ -85,6 +85,9 @@ def test_names_axes_and_derived_quantities() -> None:
     np.testing.assert_allclose(found["subspace"][1], expected)
     np.testing.assert_allclose(found["risk_error"], 0.01)
     assert found["outcome"].item() == found.attrs["outcome"] == "ok"
+    asked = predict("h1*h2", LEARNER, dim=10, times=[0, 1, 3], student=student, observe=("spectrum", "gram"))
+    assert asked["spectrum"].dims == ("time", "mode")
+    np.testing.assert_allclose(asked["spectrum"] ** 2, np.linalg.eigvalsh(asked["gram"].values)[:, ::-1], atol=1e-12)
     assert found.attrs["words"] == "a toy"
     assert (found.attrs["dim"], found.attrs["samples"]) == (10, -1)
 

@@ -88,9 +88,10 @@ def compare(
     Args:
         prediction: as `featlab.predict` returns it; seeds are paired if it has them. For measurements at several sizes,
             one for each, or one for all.
-        measurement: as `featlab.simulate` returns it, with at least two seeds; or any dataset with errors. Several of
-            them, at different dimensions with all else in proportion (or at different numbers of samples), are
-            extrapolated to the limit, and that is compared; the first is shown.
+        measurement: as `featlab.simulate`, `featlab.observe` or `Recorder.dataset` return it, with seeds; of a single
+            one, which shows no scatter, nothing can be told. Or any dataset with errors, `<name>_error`, without seeds.
+            Several of them, at different dimensions with all else in proportion (or at different numbers of samples),
+            are extrapolated to the limit, and that is compared; the first is shown.
         names: the quantities to compare; overlap, norm and risk where both have them unless given.
         allowance: what a finite dimension may change where there is one: `FiniteSize(c, e)` is c d^(-e) of the value
             predicted at each point, a number is that fraction of it; 1/sqrt(d) unless given. Several sizes need none.

@@ -29,7 +29,7 @@ _HARDLY, _STANDING = 0.1, 1e-3
 # With a larger share of runs that are not converged, their end is not what theory describes.
 _FEW_UNFINISHED = 0.25
 # Sorted, or absolute values: a kink where they are predicted to vanish.
-_KINKED = ("subspace",)
+_KINKED = ("subspace", "spectrum")
 
 
 class Point(StrEnum):

@@ -104,7 +104,9 @@ def _on_shared_axes(prediction: xr.Dataset, measurement: xr.Dataset, name: str) 
         raise InvalidParameter("prediction", "one for each seed", "one without seeds, as the measurement has none")
     if "seed" not in simulation.dims and f"{name}_error" not in measurement:
         raise InvalidParameter("measurement", f"{name} without seeds", f"seeds, or an error in {name}_error")
-    if "time" in theory.dims and "time" in simulation.dims:
+    if "time" in theory.dims and "time" not in simulation.dims:
+        raise InvalidParameter("measurement", f"{name} without times", "when it was measured, on an axis `time`")
+    if "time" in theory.dims:
         theory, simulation = _at_shared_times(theory, simulation, measurement)
     try:
         theory, simulation = xr.align(theory, simulation, join="inner")

@@ -19,6 +19,7 @@ import numpy as np
 from jax import Array, lax
 
 from featlab.experiments.schedule import Schedule
+from featlab.outcome import DIVERGED_NORM
 from featlab.precision import double_precision
 from featlab.progress import progress_bar
 from featlab.simulation.algorithms import algorithm
@@ -27,8 +28,6 @@ from featlab.simulation.problem import Algorithm, Problem
 from featlab.simulation.programs import shared
 from featlab.simulation.random import fold, named
 
-# A row of W longer than this counts as diverged: no student of norm about 1 comes back from there.
-DIVERGED_NORM = 1e6
 _CALL_SECONDS = 0.5
 _FIRST_CALL_STEPS = 1024
 

@@ -5,7 +5,6 @@ A whole float is an integer (1e3 is 1000), a NumPy number is a number, a tuple o
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Mapping
@@ -15,7 +14,6 @@ from featlab.study.faults import InvalidStudy
 
 # Above it a float no longer tells neighbouring integers apart.
 _WHOLE_FLOATS = 2.0**53
-_ID_DIGITS = 32
 # Made once: `json.dumps` with these options would make one for every call.
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
@@ -38,11 +36,6 @@ def canonical(name: str, value: Any) -> Any:
 def canonical_text(value: Any) -> str:
     """The canonical form as text: sorted names, no spaces, numbers in their shortest exact spelling."""
     return _ENCODER.encode(value)
-
-
-def digest(text: str) -> str:
-    """128 bits of the SHA-256 of a text, in hexadecimal."""
-    return hashlib.sha256(text.encode()).hexdigest()[:_ID_DIGITS]
 
 
 def words(point: Mapping[str, Any]) -> str:

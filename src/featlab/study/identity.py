@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
 
-from featlab.study.canonical import canonical_text, digest
+from featlab.lines import digest
+from featlab.study.canonical import canonical_text
 from featlab.study.description import Point, Study
 from featlab.study.runner import Runner
 

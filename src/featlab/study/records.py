@@ -16,7 +16,7 @@ from time import perf_counter, time
 from typing import Any
 
 import featlab
-from featlab.study.canonical import digest
+from featlab.lines import checked, to_line
 from featlab.study.identity import Run
 from featlab.study.runner import Row, RunPoint
 
@@ -51,8 +51,7 @@ class Record:
 
     def to_line(self) -> str:
         """As one line of JSON, with its digest."""
-        content = asdict(self)
-        return _json({**content, "digest": digest(_json(content))}) + "\n"
+        return to_line(asdict(self))
 
 
 def from_line(line: str) -> Record:
@@ -61,14 +60,7 @@ def from_line(line: str) -> Record:
     Lines of the first format have no digest: they are taken as they are.
     """
     content = json.loads(line)
-    expected = content.pop("digest", None) if isinstance(content, dict) else None
-    if expected is not None and digest(_json(content)) != expected:
-        raise ValueError("the line is not what was written")
-    return Record(**content)
-
-
-def _json(content: dict[str, Any]) -> str:
-    return json.dumps(content, separators=(",", ":"))
+    return Record(**(checked(content) if "digest" in content else content))
 
 
 def perform(run_point: RunPoint, run: Run) -> Record:

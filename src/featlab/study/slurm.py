@@ -22,13 +22,14 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import time_ns
 from typing import Any, NamedTuple
 
 from featlab.errors import InvalidParameter
+from featlab.lines import LineFile
 from featlab.study.description import Study
 from featlab.study.drive import about, missing_runs
 from featlab.study.faults import EngineFault, StoreFault
@@ -242,25 +243,17 @@ class Shard:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        try:
-            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        except OSError as fault:
-            raise _unwritable(path, fault) from fault
+        with _writing(path):
+            self._lines = LineFile(path)
 
     def append(self, record: Record) -> None:
         """Append a record; when this returns it is on the disk."""
-        line = record.to_line().encode()
-        try:
-            written = os.write(self._file, line)
-            if written < len(line):  # a full disk takes a part of it: the rest fails with the reason
-                os.write(self._file, line[written:])
-            os.fsync(self._file)
-        except OSError as fault:
-            raise _unwritable(self.path, fault) from fault
+        with _writing(self.path):
+            self._lines.append(asdict(record))
 
     def close(self) -> None:
         """Let go of the file."""
-        os.close(self._file)
+        self._lines.close()
 
 
 class Line(NamedTuple):
@@ -292,6 +285,10 @@ def _record(line: str) -> Record | None:
         return None
 
 
-def _unwritable(path: Path, fault: OSError) -> StoreFault:
-    reason = fault.strerror or fault
-    return StoreFault(f"{path}: cannot be written: {reason}; what was acknowledged before is safe")
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as fault:
+        reason = fault.strerror or fault
+        raise StoreFault(f"{path}: cannot be written: {reason}; what was acknowledged before is safe") from fault

@@ -19,7 +19,8 @@ from time import strftime
 from typing import Any
 
 import featlab
-from featlab.study.canonical import canonical_text, digest
+from featlab.lines import digest
+from featlab.study.canonical import canonical_text
 from featlab.study.faults import DamagedStore, NewerStore, StoreFault
 from featlab.study.records import FAILED, OK, Record
 

@@ -174,7 +174,7 @@ def _dataset(question: Question, answers: Mapping[int | None, Prediction], unit:
     """One answer without a seed, or one for each seed, side by side."""
     seeds = [seed for seed in answers if seed is not None]
     lead: tuple[str, ...] = ("seed",) if seeds else ()
-    labelled = [_asked(question, _with_derived(answer)) for answer in answers.values()]
+    labelled = [_asked(question, _with_derived(question, answer)) for answer in answers.values()]
     data: dict[str, Any] = {}
     for name in labelled[0]:
         plain = name.removesuffix("_error")
@@ -199,11 +199,14 @@ def _asked(question: Question, values: dict[str, Floats]) -> dict[str, Floats]:
     return {name: value for name, value in values.items() if name.removesuffix("_error") in question.names}
 
 
-def _with_derived(answer: Prediction) -> dict[str, Floats]:
-    """What was predicted, its errors, and what follows from overlaps and norms."""
+def _with_derived(question: Question, answer: Prediction) -> dict[str, Floats]:
+    """What was predicted, its errors, and what follows from overlaps and norms; as in a simulation, the spectrum of W
+    only where it is asked for."""
     values = dict(answer.values)
     if "gram" in values:
         values.setdefault("norm", np.sqrt(np.diagonal(values["gram"], axis1=1, axis2=2)))
+        if question.names is not None and question.asks("spectrum"):
+            values.setdefault("spectrum", _roots(values["gram"]))
     if "overlap" in values and "norm" in values:
         cosine = values["overlap"] / values["norm"][:, :, None]
         values.setdefault("cosine", cosine)
@@ -211,6 +214,15 @@ def _with_derived(answer: Prediction) -> dict[str, Floats]:
             values["subspace"] = _singular_values(cosine)
     errors = {f"{name}_error": error for name, error in answer.errors.items()}
     return values | errors
+
+
+def _roots(gram: Floats) -> Floats:
+    """The roots of the eigenvalues of Q = W W^T at each time, the largest first; NaN where it is not finite."""
+    values = np.full(gram.shape[:2], np.nan)
+    sound = np.all(np.isfinite(gram), axis=(1, 2))
+    # An eigenvalue that is zero may be -1e-17.
+    values[sound] = np.sqrt(np.maximum(np.linalg.eigvalsh(gram[sound])[:, ::-1], 0.0))
+    return values
 
 
 def _singular_values(cosine: Floats) -> Floats:

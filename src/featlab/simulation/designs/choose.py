@@ -34,13 +34,16 @@ class DoesNotFit(FeatlabError):
         fitting: the designs, if any, on which it would fit.
     """
 
-    def __init__(self, needed: int, available: int, kind: str, fitting: Sequence[str] = ()) -> None:
+    def __init__(
+        self, needed: int, available: int, kind: str, fitting: Sequence[str] = (), remedy: str | None = None
+    ) -> None:
         self.needed, self.available, self.kind, self.fitting = needed, available, kind, tuple(fitting)
-        others = " or ".join(f"design={other!r}" for other in fitting)
-        remedy = f"take {others}, on which it fits, or" if fitting else "it fits on no design; take"
+        if remedy is None:
+            others = " or ".join(f"design={other!r}" for other in fitting)
+            first = f"take {others}, on which it fits, or" if fitting else "it fits on no design; take"
+            remedy = f"{first} fewer samples, or a narrower student"
         super().__init__(
-            f"one seed on the design {kind!r} needs {needed:,} bytes, {available:,} are available; {remedy} "
-            "fewer samples, or a narrower student"
+            f"one seed on the design {kind!r} needs {needed:,} bytes, {available:,} are available; {remedy}"
         )
 
 
@@ -139,6 +142,11 @@ def available_bytes() -> int:
     stats = jax.devices()[0].memory_stats()
     if stats and "bytes_limit" in stats:
         return int(_SHARE * (stats["bytes_limit"] - stats.get("bytes_in_use", 0)))
+    return host_bytes()
+
+
+def host_bytes() -> int:
+    """Half of the memory that is free now on this machine."""
     pages = "SC_AVPHYS_PAGES" if "SC_AVPHYS_PAGES" in os.sysconf_names else "SC_PHYS_PAGES"
     return int(_SHARE * os.sysconf(pages) * os.sysconf("SC_PAGE_SIZE"))
 

@@ -28,9 +28,9 @@ from featlab.gaussian.hermite import Floats
 from featlab.gaussian.matrices import symmetric_root
 from featlab.gaussian.sobol import balanced_normals
 from featlab.learners.giant import GiantSteps
-from featlab.outcome import Outcome
+from featlab.outcome import DIVERGED_NORM, Outcome
 from featlab.targets import Target
-from featlab.theory.online.averages import DIVERGED_NORM, Averages, Descent, Path, Student
+from featlab.theory.online.averages import Averages, Descent, Path, Student
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
 from featlab.theory.spikes import label_grid
 

@@ -55,8 +55,6 @@ class Path(NamedTuple):
         return Path(*(np.abs(one - two) for one, two in zip(self, other, strict=True)))
 
 
-DIVERGED_NORM = 1e6  # of a neuron, as a simulation counts it
-
 AveragesOf = Callable[[Floats, Floats], Averages]  # (M, Q) -> Averages
 
 

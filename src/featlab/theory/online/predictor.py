@@ -29,10 +29,10 @@ from featlab.gaussian.activations import activation
 from featlab.gaussian.hermite import Floats
 from featlab.learners.online import Extragradient, OnlineSgd
 from featlab.learners.steps import step_at
-from featlab.outcome import Outcome
+from featlab.outcome import DIVERGED_NORM, Outcome
 from featlab.targets import Target
 from featlab.targets.inputs import Isotropic
-from featlab.theory.online.averages import DIVERGED_NORM, Averages, AveragesOf, Descent, Path
+from featlab.theory.online.averages import Averages, AveragesOf, Descent, Path
 from featlab.theory.online.committee import erf_committee
 from featlab.theory.online.rules import Accuracy, averages
 from featlab.theory.question import NoPrediction, Prediction, Question, Start

@@ -39,8 +39,9 @@ import numpy as np
 
 from featlab.gaussian.activations import Activation
 from featlab.gaussian.hermite import Floats
+from featlab.outcome import DIVERGED_NORM
 from featlab.targets import Target
-from featlab.theory.online.averages import DIVERGED_NORM, Path, Student
+from featlab.theory.online.averages import Path, Student
 
 # A force whose part outside the earlier forces has less than this share of its variance brings no new direction.
 _NOTHING_NEW = 1e-12

@@ -1,0 +1,10 @@
+"""Runs of somebody else's training loop: draws of an experiment to start from, and order parameters recorded from it.
+
+Internal: modules and names may change; what is public of them is in `featlab`.
+"""
+
+from __future__ import annotations
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
