@@ -53,7 +53,9 @@ def count_directions(
         random_state: of the exchanges.
     """
     if not 0 < level < 1 or (permutations + 1) * level < 1:
-        raise InvalidParameter("permutations", permutations, f"at least 1 / level - 1, for a level of {level} in (0, 1)")
+        raise InvalidParameter(
+            "permutations", permutations, f"at least 1 / level - 1, for a level of {level} in (0, 1)"
+        )
     draw = random_state or np.random.RandomState(0)
     values, rows = spectrum(inputs, outcome)
     allowed, p_values = int(level * (permutations + 1) * (1 + 1e-12)) - 1, []

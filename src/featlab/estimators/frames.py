@@ -52,4 +52,9 @@ def frame_of(inputs: Floats, kind: str) -> Frame:
     columns = (inputs[:, varied] - mean[varied]) / scale[varied]
     values, vectors = np.linalg.eigh(columns.T @ columns / count)
     kept = values > _ROUNDING * values[-1]
+    if count <= kept.sum() + 1:
+        expected = (
+            "'standardise': whitened, so few samples all lie at the same distance from each other, and tell nothing"
+        )
+        raise InvalidParameter("inputs", f"'whiten' for {count} samples of {dim} columns", expected)
     return Frame(mean, (vectors[:, kept] / np.sqrt(values[kept])).T @ standard)

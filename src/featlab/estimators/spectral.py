@@ -29,15 +29,18 @@ _ROUNDS = 3
 
 class SpectralDirections(Directions):
     """The leading eigenvector of omega -> (X X^T / d - I) G omega (Defilippis et al. 2025, arXiv:2502.02545), with
-    G(y) = Cov(z | y) - I for the coordinates z along the directions: the preprocessing of the label that finds
-    something from the fewest samples.
+    G(y) = E[z z^T | y] - I for the coordinates z along the directions: the preprocessing of the label that finds
+    something from the fewest samples where E[z | y] = 0, as for even links. Elsewhere a link that is given is asked for
+    Cov(z | y) in the place of the second moment, as by `featlab.SpectralEstimator`, and moments are better estimated.
 
     Parameters:
         n_directions: how many; "auto", those of the link, or without one as many as `count_directions` finds by SAVE.
         link: a text such as "h1*h2", with `noise`, the variance of additive noise, of which G is computed; None, G is
-            estimated: the covariances over slices along SAVE's directions, and then twice along the directions found.
+            estimated: the second moments over slices along SAVE's directions, and then twice along the directions found.
         slices: of the labels, where G is estimated.
-        iterations, damping, tolerance: of the power iteration, as in `featlab.SpectralEstimator`.
+        iterations, tolerance: of the power iteration, as in `featlab.SpectralEstimator`.
+        damping: the weight of the old vector; None, as eigenvalues of size n/d ask for: (n/d) / (2 + n/d). Those below
+            zero, which may be the larger ones in size where n/d is large, then fall behind.
         inputs, permutations, level, random_state: as in `SlicedInverseRegression`.
 
     Attributes are those of all directions; `eigenvalues_` holds one, alpha / alpha_c in the limit of many dimensions
@@ -52,7 +55,7 @@ class SpectralDirections(Directions):
         noise: float = 0.0,
         slices: int = 10,
         iterations: int = 200,
-        damping: float = 0.35,
+        damping: float | None = None,
         tolerance: float = 1e-4,
         inputs: str = "whiten",
         permutations: int = 99,
@@ -85,12 +88,14 @@ class SpectralDirections(Directions):
         rows = pilot(inputs, y)[1][: self._count(pilot, inputs, y, draw)]
         slices = label_slices(y, self.slices)
         for _ in range(_ROUNDS):
-            value, rows = self._iterated(inputs, y, slice_covariances(slices, inputs @ rows.T), seed)
+            value, rows = self._iterated(inputs, y, slice_moments(slices, inputs @ rows.T), seed)
         return value, rows
 
     def _iterated(self, inputs: Floats, y: Floats, moments: Floats, seed: int) -> tuple[Floats, Floats]:
         """The eigenvalue, and the directions that span the eigenvector, for G (n, r, r) of every sample."""
-        learner = SpectralEstimator(self.iterations, self.damping, self.tolerance)
+        ratio = len(inputs) / inputs.shape[1]
+        damping = ratio / (2 + ratio) if self.damping is None else self.damping
+        learner = SpectralEstimator(self.iterations, damping, self.tolerance)
         problem = stored_problem(learner, None, inputs, y)
         state = begin(problem, problem.design.batch, moments, named(key_of(seed), "start"))
         while state.outcome == MOVING and state.iterations < self.iterations:
@@ -99,10 +104,11 @@ class SpectralDirections(Directions):
         return np.array([state.growth]), state.network.weights
 
 
-def slice_covariances(slices: Slices, fields: Floats) -> Floats:
-    """Cov(z | slice) - I of the slice of every sample, (n, r, r), for coordinates z (n, r)."""
+def slice_moments(slices: Slices, fields: Floats) -> Floats:
+    """E[z z^T | slice] - I of the slice of every sample, (n, r, r), for coordinates z (n, r)."""
     eye, shape = np.eye(fields.shape[1]), (len(slices.counts), fields.shape[1], fields.shape[1])
     found = np.zeros(shape)
     for number, column in enumerate(slices.indicators.T):
-        found[number] = np.cov(fields[column > 0].T) - eye
+        own = fields[column > 0]
+        found[number] = own.T @ own / len(own) - eye
     return found[np.argmax(slices.indicators, axis=1)]

@@ -94,7 +94,14 @@ def _compiled(learner: Any, student: Any, inputs: Any, outcome: Any, key: Any, s
 def _check_trainable(learner: Any, student: TwoLayer) -> None:
     if student.start in ("orthogonal", "planted"):
         raise InvalidParameter("start", student.start, "'sphere' or 'gaussian': no direction of these data is known")
-    unfit = {"Readout": "its first learner alone: the second layer is fitted here", "NormalisedFlow": "SphericalFlow on inputs that are whitened"}
+    unfit = {
+        "Readout": "its first learner alone: the second layer is fitted here",
+        "NormalisedFlow": "SphericalFlow on inputs that are whitened",
+    }
     expected = unfit.get(type(learner).__name__, "a learner that trains the first layer of a TwoLayer")
-    if learner.student_kind is not TwoLayer or type(learner).__name__ in unfit or getattr(learner, "positive_start", False):
+    if (
+        learner.student_kind is not TwoLayer
+        or type(learner).__name__ in unfit
+        or getattr(learner, "positive_start", False)
+    ):
         raise InvalidParameter("learner", learner, expected)
