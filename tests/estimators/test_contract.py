@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
-sklearn = pytest.importorskip("sklearn")
-
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from featlab import estimators
@@ -16,6 +13,11 @@ ESTIMATORS = [
     estimators.PrincipalHessianDirections(),
     estimators.SpectralDirections(),
     estimators.GradientSpan(),
+    estimators.TwoLayerRegressor(),
+    estimators.TwoLayerClassifier(),
+    estimators.RandomFeatures(),
+    estimators.KernelRidge(),
+    estimators.MultiIndexRegressor(),
 ]
 
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import featlab
+from featlab import estimators as est
 from featlab.errors import InvalidParameter
 from featlab.learners import GiantSteps, PreprocessedStep, ReusedBatch, TwoLayer
 from featlab.simulation import simulate
@@ -20,9 +21,6 @@ from featlab.simulation.problem import Problem
 from featlab.simulation.questions import labelled_batch
 from featlab.simulation.random import fold, named, normal, root_key, uniform
 from featlab.targets import target
-
-pytest.importorskip("sklearn")
-from featlab import estimators as est
 
 DIM, ROWS = 24, 2400
 MIXED = target("h1 + He2(h2)", noise=0.1)
@@ -88,20 +86,20 @@ def test_steps_are_those_of_a_simulation(learner):
     }
     X = np.array(Dense(dim, 2, 6, rows).draw(keys[type(learner).__name__]())[0], dtype=float)
     y = X[:, 0] * X[:, 1] + X[:, 0]
-    network, _ = trained(learner, student, X, y, seed=0)
+    network = trained(learner, student, X, y, seed=0)[0].network
     assert network.weights.dtype == np.float64
     np.testing.assert_allclose(network.weights, run.weights.values[0, -1], atol=2e-5)
-    assert not np.allclose(trained(learner, student, X, y, seed=1)[0].weights, network.weights, atol=1e-2)
+    assert not np.allclose(trained(learner, student, X, y, seed=1)[0].network.weights, network.weights, atol=1e-2)
 
 
 def test_compiled_and_on_the_host_are_one_algorithm():
     draw = np.random.default_rng(0)
     X, y = draw.standard_normal((50, 4)), draw.standard_normal(50)
     learner, student = ReusedBatch(3, 2.0, constraint="spherical"), TwoLayer(4, paired=True)
-    on_host, _ = _run(stored_problem(learner, student, X, y), key_of(3), 3)
+    on_host = _run(stored_problem(learner, student, X, y), key_of(3), 3)[0].network
     with featlab.simulation.simulator.double_precision():
         arrays = [jax.numpy.asarray(part) for part in (X, y, key_of(3))]
-        compiled, _ = _compiled(learner, student, *arrays, jax.numpy.int32(3))
+        compiled = _compiled(learner, student, *arrays, jax.numpy.int32(3)).network
         # In float64 a device draws its start from other bits than the host.
         moved = np.asarray(compiled.weights)
     assert moved.shape == on_host.weights.shape

@@ -9,18 +9,14 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from featlab.errors import InvalidParameter
 from featlab.estimators.counting import Spectrum, count_directions
 from featlab.estimators.frames import frame_of
 from featlab.gaussian.hermite import Floats
-
-try:
-    from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-    from sklearn.utils import check_random_state
-    from sklearn.utils.validation import check_is_fitted, validate_data
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError("featlab.estimators needs scikit-learn: pip install 'featlab[sklearn]'") from error
 
 
 class NoDirection(UserWarning):
@@ -82,8 +78,8 @@ class Directions(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         )
         self.n_significant_, self.p_values_ = count.number, count.p_values
         if count.number == 0:
-            words = f"no direction is more than noise would show (p = {count.p_values[0]:.2g} or more); the leading one is kept"
-            warnings.warn(words, NoDirection, stacklevel=4)
+            words = f"no direction is more than noise would show (p = {count.p_values[0]:.2g} or more)"
+            warnings.warn(f"{words}; the leading one is kept", NoDirection, stacklevel=4)
         return max(1, count.number)
 
     @property

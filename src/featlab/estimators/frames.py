@@ -9,7 +9,7 @@ import numpy as np
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
 
-KINDS = ("whiten", "standardise", "isotropic")
+KINDS = ("auto", "whiten", "standardise", "isotropic")
 # Parts of the inputs with less than this share of the variance of a column are rounding.
 _ROUNDING = 1e-10
 
@@ -32,8 +32,8 @@ def frame_of(inputs: Floats, kind: str) -> Frame:
     Args:
         inputs: X.
         kind: "whiten", mean 0 and sample covariance I (divided by n), in the span of the samples; "standardise", each
-            column by itself, which is all that n < 2 d samples allow; "isotropic", as they are: they are known to be
-            N(0, I), as those of `featlab.simulate`.
+            column by itself, which is all that n < 2 d samples allow; "auto", the first of these if n >= 2 d, else the
+            second; "isotropic", as they are: they are known to be N(0, I), as those of `featlab.simulate`.
     """
     if kind not in KINDS:
         raise InvalidParameter("inputs", kind, f"one of {', '.join(map(repr, KINDS))}")
@@ -47,7 +47,7 @@ def frame_of(inputs: Floats, kind: str) -> Frame:
     if not varied.any():
         raise InvalidParameter("X", f"{dim} constant columns", "at least one column that varies")
     standard = np.eye(dim)[varied] / scale[varied, None]
-    if kind == "standardise":
+    if kind == "standardise" or (kind == "auto" and count < 2 * len(standard)):
         return Frame(mean, standard)
     columns = (inputs[:, varied] - mean[varied]) / scale[varied]
     values, vectors = np.linalg.eigh(columns.T @ columns / count)

@@ -20,8 +20,8 @@ STEPS = ("giant", "preprocessed", "reused")
 
 
 class GradientSpan(SpectrumDirections):
-    """The span of the gradients of a two-layer network's neurons: the leading right singular vectors of the matrix (p, d)
-    of gradients that a step follows.
+    """The span of the gradients of a two-layer network's neurons: the leading right singular vectors of the matrix
+    (p, d) of gradients that a step follows.
 
     One step on the labels sees what correlates with them (Dandi et al. 2023, arXiv:2305.18270: information exponent 1);
     labels without their linear part show the next order (Damian et al. 2022, arXiv:2206.15144); a second step on the
@@ -45,7 +45,7 @@ class GradientSpan(SpectrumDirections):
         n_directions: int | str = "auto",
         *,
         step: str = "preprocessed",
-        width: int = 256,
+        width: int = 128,
         activation: str = "relu",
         step_size: float = 1.0,
         inputs: str = "whiten",

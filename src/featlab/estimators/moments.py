@@ -22,8 +22,8 @@ _BLOCK = 256
 
 
 class SlicedInverseRegression(SpectrumDirections):
-    """SIR (Li 1991): the leading eigenvectors of sum_s p_s m_s m_s^T, m_s the mean of the whitened inputs over the samples
-    whose label is in slice s, a share p_s of all. It is blind to directions along which the link is even.
+    """SIR (Li 1991): the leading eigenvectors of sum_s p_s m_s m_s^T, m_s the mean of the whitened inputs over the
+    samples whose label is in slice s, a share p_s of all. It is blind to directions along which the link is even.
 
     Parameters:
         n_directions: how many, at most one less than there are slices; "auto", as many as `count_directions` finds.
@@ -92,8 +92,8 @@ class SlicedAverageVariance(SpectrumDirections):
 
 
 class PrincipalHessianDirections(SpectrumDirections):
-    """PHD (Li 1992, from residuals): the eigenvectors of mean(r x x^T) on whitened inputs with the eigenvalues largest in
-    size, r the residuals of linear regression. It sees what the label is quadratic in, and is blind to odd links.
+    """PHD (Li 1992, from residuals): the eigenvectors of mean(r x x^T) on whitened inputs with the eigenvalues
+    largest in size, r the residuals of linear regression. It sees what the label is quadratic in, and is blind to odd links.
 
     Parameters and attributes are those of `SlicedInverseRegression`, without slices.
     """

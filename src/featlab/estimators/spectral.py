@@ -1,4 +1,4 @@
-"""The optimal spectral method on data: the label's preprocessing from a link that is given, or estimated from slices."""
+"""The optimal spectral method on data: the label's preprocessing from a link that is given, or from slices."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SpectralDirections(Directions):
     Parameters:
         n_directions: how many; "auto", those of the link, or without one as many as `count_directions` finds by SAVE.
         link: a text such as "h1*h2", with `noise`, the variance of additive noise, of which G is computed; None, G is
-            estimated: the second moments over slices along SAVE's directions, and then twice along the directions found.
+            estimated: the second moments over slices along SAVE's directions, then twice along those found.
         slices: of the labels, where G is estimated.
         iterations, tolerance: of the power iteration, as in `featlab.SpectralEstimator`.
         damping: the weight of the old vector; None, as eigenvalues of size n/d ask for: (n/d) / (2 + n/d). Those below

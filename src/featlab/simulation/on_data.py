@@ -20,10 +20,9 @@ from featlab.learners.students import TwoLayer
 from featlab.precision import double_precision
 from featlab.simulation.algorithms import algorithm, simulator_of
 from featlab.simulation.designs.stored import Stored
-from featlab.simulation.networks import Network
 from featlab.simulation.problem import Problem
 from featlab.simulation.random import fold, named
-from featlab.simulation.run import DIVERGED_NORM
+from featlab.simulation.run import DIVERGED_NORM, Seen
 
 
 @dataclass(frozen=True)
@@ -48,8 +47,9 @@ def stored_problem(learner: Any, student: Any, inputs: Any, outcome: Any, target
 
 def trained(
     learner: Learner, student: TwoLayer, inputs: np.ndarray, outcome: np.ndarray, seed: int, steps: int | None = None
-) -> tuple[Network, Any]:
-    """The network at the end of its training in float64, with arrays of NumPy, and the last Info of its learner.
+) -> tuple[Any, Any]:
+    """The state at the end of its training in float64, with arrays of NumPy, and the last Info of its learner; of one
+    that has to be compiled the network alone.
 
     Without `steps`, the learner's own; of one that reads mini-batches, as many as they have samples once over.
     """
@@ -58,28 +58,29 @@ def trained(
         steps = max(1, len(inputs) // learner.batch) if learner.clock == "one-pass" else learner.steps  # type: ignore[attr-defined]
     key = key_of(seed)
     if simulator_of(learner).on_host:
-        network, info = _run(stored_problem(learner, student, inputs, outcome), key, steps)
+        state, info = _run(stored_problem(learner, student, inputs, outcome), key, steps)
     else:
         with double_precision():
             arrays = (jnp.asarray(inputs), jnp.asarray(outcome), jnp.asarray(key))
-            network, info = jax.tree.map(np.asarray, _compiled(learner, student, *arrays, jnp.int32(steps)))
-    if not np.sum(network.weights**2) <= len(network.weights) * DIVERGED_NORM**2:
+            state, info = jax.tree.map(np.asarray, _compiled(learner, student, *arrays, jnp.int32(steps))), None
+    weights = state.network.weights
+    if not np.sum(weights**2) <= len(weights) * DIVERGED_NORM**2:
         raise InvalidParameter("learner", learner, "a learner with smaller steps: on these data its weights diverged")
-    return network, info
+    return state, info
 
 
-def _run(problem: Problem, key: Any, steps: int) -> tuple[Network, Any]:
+def _run(problem: Problem, key: Any, steps: int) -> tuple[Any, Any]:
     """On the host."""
     rule, stream, info = algorithm(problem), named(key, "steps"), None
     state = rule.init(named(key, "start"))
     for number in range(steps):
         fresh = jax.tree.map(lambda part: part[0], rule.draw(fold(stream, number)))
         state, info = rule.step(state, fresh, number)  # type: ignore[arg-type]
-    return state.network, info
+    return state, info
 
 
 @partial(jax.jit, static_argnames=("learner", "student"))
-def _compiled(learner: Any, student: Any, inputs: Any, outcome: Any, key: Any, steps: Any) -> tuple[Network, Any]:
+def _compiled(learner: Any, student: Any, inputs: Any, outcome: Any, key: Any, steps: Any) -> Seen:
     """The same, compiled once for each shape."""
     rule = algorithm(stored_problem(learner, student, inputs, outcome))
     stream = named(key, "steps")
@@ -88,7 +89,7 @@ def _compiled(learner: Any, student: Any, inputs: Any, outcome: Any, key: Any, s
         fresh = jax.tree.map(lambda part: part[0], rule.draw(fold(stream, number)))
         return rule.step(state, fresh, number)[0]
 
-    return lax.fori_loop(0, steps, one_step, rule.init(named(key, "start"))).network, None
+    return Seen(lax.fori_loop(0, steps, one_step, rule.init(named(key, "start"))).network)
 
 
 def _check_trainable(learner: Any, student: TwoLayer) -> None:

@@ -103,7 +103,7 @@ def label_noise(problem: Problem, key: Array, shape: tuple[int, ...]) -> Array:
 
 
 def labels(problem: Problem, target_fields: Array, noise: Array) -> Array:
-    """y = g(h, xi) + sqrt(noise) z for fields h (..., r) and the numbers of `label_noise`; y itself where it is stored."""
+    """y = g(h, xi) + sqrt(noise) z for fields h (..., r) and the numbers of `label_noise`; or y as it is stored."""
     if isinstance(problem.design, Stored):
         return target_fields[..., 0]
     hidden = problem.target.hidden
