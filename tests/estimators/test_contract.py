@@ -18,6 +18,7 @@ ESTIMATORS = [
     estimators.RandomFeatures(),
     estimators.KernelRidge(),
     estimators.MultiIndexRegressor(),
+    estimators.BayesAmpDirections(),
 ]
 
 

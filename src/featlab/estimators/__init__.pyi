@@ -1,3 +1,4 @@
+from .amp import BayesAmpDirections as BayesAmpDirections
 from .counting import Count as Count
 from .counting import count_directions as count_directions
 from .directions import NoDirection as NoDirection

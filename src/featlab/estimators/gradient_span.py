@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,7 @@ class GradientSpan(SpectrumDirections):
         return sizes, rows
 
     def _learner(self, dim: int) -> Learner:
-        learners = {
+        learners: dict[str, Callable[[], Learner]] = {
             "giant": lambda: GiantSteps(loss="correlation"),
             "preprocessed": lambda: PreprocessedStep(),
             "reused": lambda: ReusedBatch(2, self.step_size * dim**0.5, loss="correlation"),

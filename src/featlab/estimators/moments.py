@@ -93,7 +93,7 @@ class SlicedAverageVariance(SpectrumDirections):
 
 class PrincipalHessianDirections(SpectrumDirections):
     """PHD (Li 1992, from residuals): the eigenvectors of mean(r x x^T) on whitened inputs with the eigenvalues
-    largest in size, r the residuals of linear regression. It sees what the label is quadratic in, and is blind to odd links.
+    largest in size, r the residuals of linear regression. It sees what the label is quadratic in, not odd links.
 
     Parameters and attributes are those of `SlicedInverseRegression`, without slices.
     """

@@ -41,7 +41,7 @@ def first_layer(
     problem = stored_problem(learner or PreprocessedStep(), student, inputs, labels)
     slope = np.zeros(inputs.shape[1])
     if learner is None:
-        weights = start_network(named(key, "start"), problem).weights
+        weights = np.asarray(start_network(named(key, "start"), problem).weights)
     else:
         state, _ = trained(learner, student, inputs, labels, seed, steps)
         weights, slope = state.network.weights, getattr(state, "slope", slope).reshape(-1)
@@ -146,7 +146,8 @@ class TwoLayerRegressor(RegressorMixin, Networks):
         """Train on inputs X (n, d) and labels y (n,)."""
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
         y = np.asarray(y, np.float64)
-        self.level_, self.scale_ = (y.mean(), y.std() or 1.0) if self.fit_intercept else (0.0, 1.0)
+        self.level_ = float(y.mean()) if self.fit_intercept else 0.0
+        self.scale_ = (float(y.std()) or 1.0) if self.fit_intercept else 1.0
         self._fit_outputs(X, ((y - self.level_) / self.scale_)[:, None])
         return self
 

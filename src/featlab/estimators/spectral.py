@@ -101,7 +101,7 @@ class SpectralDirections(Directions):
         while state.outcome == MOVING and state.iterations < self.iterations:
             state, _ = iterate(problem, state)
         self.n_iter_, self.converged_ = int(state.iterations), bool(state.outcome != MOVING)
-        return np.array([state.growth]), state.network.weights
+        return np.array([state.growth]), np.asarray(state.network.weights)
 
 
 def slice_moments(slices: Slices, fields: Floats) -> Floats:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,11 +18,12 @@ from featlab.errors import InvalidParameter
 from featlab.learners.protocol import Learner
 from featlab.learners.students import TwoLayer
 from featlab.precision import double_precision
-from featlab.simulation.algorithms import algorithm, simulator_of
+from featlab.simulation.algorithms import algorithm, check_runnable, simulator_of
 from featlab.simulation.designs.stored import Stored
 from featlab.simulation.problem import Problem
 from featlab.simulation.random import fold, named
 from featlab.simulation.run import DIVERGED_NORM, Seen
+from featlab.targets import Target
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,37 @@ def trained(
     if not np.sum(weights**2) <= len(weights) * DIVERGED_NORM**2:
         raise InvalidParameter("learner", learner, "a learner with smaller steps: on these data its weights diverged")
     return state, info
+
+
+class Ended(NamedTuple):
+    """An estimate of directions (r, d) when its iteration ended: how, the word of an `Outcome`, and after how many."""
+
+    weights: np.ndarray
+    outcome: str
+    iterations: int
+
+
+def estimated(learner: Any, target: Target, inputs: np.ndarray, outcome: np.ndarray, seed: int) -> Ended:
+    """What a learner that knows the target makes of these data, in float64."""
+    check_runnable(learner, None, target)
+    with double_precision():
+        arrays = (jnp.asarray(inputs), jnp.asarray(outcome), jnp.asarray(key_of(seed)))
+        weights, number, iterations = _iterated(learner, target, *arrays)
+        words = algorithm(stored_problem(learner, None, *arrays[:2], target)).outcomes
+    return Ended(np.asarray(weights), words[int(number)].value, int(iterations))
+
+
+@partial(jax.jit, static_argnames=("learner", "target"))
+def _iterated(learner: Any, target: Target, inputs: Any, outcome: Any, key: Any) -> tuple[Any, Any, Any]:
+    """Steps until the estimate stands still, or there have been enough."""
+    rule = algorithm(stored_problem(learner, None, inputs, outcome, target))
+    fresh = jnp.int32(0)
+
+    def moving(state: Any) -> Any:
+        return (state.outcome == 0) & (state.iterations < learner.steps)
+
+    state = lax.while_loop(moving, lambda old: rule.step(old, fresh, old.iterations)[0], rule.init(named(key, "start")))
+    return state.network.weights, state.outcome, state.iterations
 
 
 def _run(problem: Problem, key: Any, steps: int) -> tuple[Any, Any]:
