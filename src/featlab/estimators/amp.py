@@ -18,7 +18,8 @@ from featlab.targets import target as as_target
 
 class BayesAmpDirections(Directions):
     """Directions by approximate message passing with the Bayes-optimal denoiser (Troiani et al. 2024,
-    arXiv:2405.15480): the posterior mean of W in y = g(W x) + noise for a link g that is known, isotropic inputs and many dimensions.
+    arXiv:2405.15480): the posterior mean of W in y = g(W x) + noise for a known link g,
+    isotropic inputs and many dimensions.
 
     Labels have to be on the scale of the link: nothing is fitted but the directions.
 
@@ -30,8 +31,8 @@ class BayesAmpDirections(Directions):
         inputs: "whiten", "standardise" or "isotropic", see docs/estimators.md.
         random_state: of the start.
 
-    Attributes are those of all directions; `eigenvalues_` holds the squared norms of the estimates, which are the
-    squares of their cosines with the truth if the link is right; `outcome_` says how the iteration ended, and `n_iter_` when.
+    Attributes are those of all directions; `eigenvalues_` holds the squared norms of the estimates, which are their
+    squared cosines with the truth if the link is right; `outcome_` says how the iteration ended, `n_iter_` when.
     """
 
     def __init__(

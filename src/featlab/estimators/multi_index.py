@@ -20,7 +20,7 @@ class MultiIndexRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
     Parameters:
         directions: an estimator of directions; None, `GradientSpan(step="giant")`, which sees linear and quadratic
             parts.
-        regressor: of the coordinates; None, `RandomFeatures(512)`: with biases, few coordinates and its ridge by
+        regressor: of the coordinates; None, `RandomFeatures`: with biases, few coordinates and its ridge by
             leave-one-out it is smooth where the data are few.
         random_state: of these two where they are None.
 
@@ -39,7 +39,7 @@ class MultiIndexRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
         seeds = draw.randint(2**31, size=2)
         default = GradientSpan(step="giant", random_state=int(seeds[0]))
         self.estimator_ = (default if self.directions is None else clone(self.directions)).fit(X, y)
-        smooth = RandomFeatures(512, random_state=int(seeds[1]))
+        smooth = RandomFeatures(random_state=int(seeds[1]))
         self.regressor_ = smooth if self.regressor is None else clone(self.regressor)
         self.regressor_.fit(self.estimator_.transform(X), y)
         self.directions_ = self.estimator_.directions_

@@ -125,7 +125,7 @@ class TwoLayerRegressor(RegressorMixin, Networks):
         self,
         learner: Learner | str | None = "preprocessed",
         *,
-        width: int = 256,
+        width: int = 512,
         activation: str = "relu",
         ridge: float | str = LEAVE_ONE_OUT,
         fit_intercept: bool = True,
@@ -168,7 +168,7 @@ class TwoLayerClassifier(ClassifierMixin, Networks):
         self,
         learner: Learner | str | None = "preprocessed",
         *,
-        width: int = 256,
+        width: int = 512,
         activation: str = "relu",
         ridge: float | str = LEAVE_ONE_OUT,
         inputs: str = "auto",
@@ -217,7 +217,7 @@ class RandomFeatures(TwoLayerRegressor):
 
     def __init__(
         self,
-        width: int = 256,
+        width: int = 512,
         *,
         activation: str = "relu",
         ridge: float | str = LEAVE_ONE_OUT,

@@ -64,8 +64,7 @@ def trained(
         with double_precision():
             arrays = (jnp.asarray(inputs), jnp.asarray(outcome), jnp.asarray(key))
             state, info = jax.tree.map(np.asarray, _compiled(learner, student, *arrays, jnp.int32(steps))), None
-    weights = state.network.weights
-    if not np.sum(weights**2) <= len(weights) * DIVERGED_NORM**2:
+    if _diverged(state):
         raise InvalidParameter("learner", learner, "a learner with smaller steps: on these data its weights diverged")
     return state, info
 
@@ -108,7 +107,14 @@ def _run(problem: Problem, key: Any, steps: int) -> tuple[Any, Any]:
     for number in range(steps):
         fresh = jax.tree.map(lambda part: part[0], rule.draw(fold(stream, number)))
         state, info = rule.step(state, fresh, number)  # type: ignore[arg-type]
+        if _diverged(state):
+            break
     return state, info
+
+
+def _diverged(state: Any) -> bool:
+    weights = state.network.weights
+    return not np.sum(weights**2) <= len(weights) * DIVERGED_NORM**2
 
 
 @partial(jax.jit, static_argnames=("learner", "student"))

@@ -69,8 +69,8 @@ class Stored:
         return StoredBatch(self.inputs, self.outcome)
 
     def gaussian_rows(self, key: Any, count: int) -> Any:
-        """Rows of N(0, I_d)."""
-        return normal(key, (count, self.dim), self.dtype)
+        """Rows of N(0, I_d), of the same bits on the host and on a device."""
+        return normal(key, (count, self.dim), np.float32).astype(self.dtype)
 
     def rebase(self, weights: Any) -> Any:
         """Nothing to do: the frame is all of R^d."""
