@@ -3,7 +3,7 @@
 python -m benchmarks.estimators            # benchmarks/results/estimators-<machine>.json
 python -m benchmarks.estimators --small    # in seconds, at sizes that mean nothing
 
-Data: y = h1 h2 + h1 + noise of a tenth, on correlated inputs; times are processor seconds of one fit. Rivals are used as
+Data: y = h1 h2 + h1 + noise of a tenth, on correlated inputs; times are processor seconds of a fit. Rivals are used as
 their users would: labels standardised, ridges by cross-validation where there is no leave-one-out.
 """
 
@@ -105,7 +105,9 @@ def regression_rows(data: Data) -> list[Row]:
     setting = "d={1} n={0}".format(*data.inputs.shape)
     grid = {"kernelridge__alpha": 10.0 ** np.arange(-4, 3), "kernelridge__degree": [2, 3]}
     kernel = make_pipeline(StandardScaler(), KernelRidge(kernel="poly", gamma=1 / data.inputs.shape[1]))
-    network = make_pipeline(StandardScaler(), MLPRegressor((512,), early_stopping=True, random_state=0))
+    network = make_pipeline(
+        StandardScaler(), MLPRegressor(hidden_layer_sizes=(512,), early_stopping=True, random_state=0)
+    )
     ours = estimators.SlicedInverseRegression(2)
     models = {
         "two layers": estimators.TwoLayerRegressor(random_state=0),
@@ -127,8 +129,9 @@ def regression_rows(data: Data) -> list[Row]:
         risk = data.risk(model)
         first = first or (risk, seconds)
         found.append(Row(name, setting, risk, "of the variance", Timing(seconds)))
-        found.append(Row(f"{name} / two layers", setting, risk / first[0], "times the risk"))
-        found.append(Row(f"{name} / two layers", setting, seconds / first[1], "times the seconds"))
+        if len(found) > 1:
+            found.append(Row(f"{name} / two layers", setting, risk / first[0], "times the risk"))
+            found.append(Row(f"{name} / two layers", setting, seconds / first[1], "times the seconds"))
     return found
 
 
