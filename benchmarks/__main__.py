@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks import analysis, latency, learners, simulation, study, theory
+from benchmarks import analysis, estimators, latency, learners, simulation, study, theory
 
 if __name__ == "__main__":
     analysis.main()
@@ -10,4 +10,5 @@ if __name__ == "__main__":
     simulation.main([])
     learners.main([])
     theory.main([])
+    estimators.main([])
     study.main(["overhead"])

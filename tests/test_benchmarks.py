@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import simulation
+from benchmarks import estimators, simulation
 from benchmarks.baselines import full_batch_steps, gaussian_batch, one_pass_steps
 from benchmarks.measuring import Row, Timing, copy_bandwidth, show
 from benchmarks.simulation import SMALL, main
@@ -73,3 +73,13 @@ def test_unknown_case(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_copies_have_a_speed() -> None:
     assert copy_bandwidth(1) > 1e7
+
+
+def test_the_estimators_are_compared_with_what_one_would_take_instead(tmp_path: Path) -> None:
+    path = tmp_path / "here.json"
+    estimators.main(["--small", "--output", str(path)])
+    rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
+    seconds = {row["case"]: row["timing"]["seconds"] for row in rows if row["timing"]}
+    ratios = {row["case"]: row["value"] for row in rows if row["unit"] == "times the seconds"}
+    assert ratios["SIR, statsmodels / ours"] == pytest.approx(seconds["SIR, statsmodels"] / seconds["SIR"])
+    assert ratios["MLPRegressor / two layers"] == pytest.approx(seconds["MLPRegressor"] / seconds["two layers"])

@@ -17,13 +17,13 @@ LEVELS = (
     {"experiments"},
     {"analysis"},
     {"theory", "simulation"},
-    {"comparison", "recording", "testing", "extending"},
+    {"comparison", "recording", "testing", "extending", "estimators"},
     {"figures"},
     {"study"},
     {"runners"},
     {"exhibits"},
     {"reports"},
-    {"cli", "estimators", "explorer"},
+    {"cli", "explorer"},
 )
 LEVEL = {name: level for level, names in enumerate(LEVELS) for name in names}
 

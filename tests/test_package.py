@@ -18,7 +18,7 @@ import featlab
 ROOT = Path(__file__).parents[1]
 HEAVY = ("numpy", "scipy", "sympy", "jax", "matplotlib", "xarray")
 # Public packages; every other public name is what it names.
-PACKAGES = ("exhibits", "extending", "figures", "gaussian", "study", "testing", "theory")
+PACKAGES = ("estimators", "exhibits", "extending", "figures", "gaussian", "study", "testing", "theory")
 
 
 def _said(program: str) -> str:

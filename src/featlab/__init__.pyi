@@ -1,3 +1,4 @@
+from . import estimators as estimators
 from . import exhibits as exhibits
 from . import extending as extending
 from . import figures as figures

@@ -27,7 +27,7 @@ def save(inputs, labels, slices):
     dim = inputs.shape[1]
     matrix = np.zeros((dim, dim))
     for chosen in slices_of(labels, slices):
-        rest = np.eye(dim) - np.cov(inputs[chosen].T, bias=True)
+        rest = np.eye(dim) - np.cov(inputs[chosen].T)
         matrix += len(chosen) / len(labels) * rest @ rest
     return matrix
 

@@ -9,7 +9,17 @@ from jax import lax
 
 from featlab.learners.readout import LEAVE_ONE_OUT, LEAVE_ONE_OUT_GRID
 from featlab.precision import double_precision
-from featlab.simulation.ridge import SMALLEST_SHARE, Columns, Rows, fit_dual, fit_primal, path_dual, path_primal
+from featlab.simulation.ridge import (
+    SMALLEST_SHARE,
+    Columns,
+    Rows,
+    fit_dual,
+    fit_primal,
+    grid_of,
+    kernel_of,
+    path_dual,
+    path_primal,
+)
 
 SHAPES = [(40, 15), (15, 40), (20, 20)]
 
@@ -77,7 +87,9 @@ def test_primal_and_dual_are_plain_ridge(samples, width, size):
 def test_leave_one_out_is_brute_force(samples, width):
     """To 1e-5 at the smallest ridges, where 1 - H_ii is a difference of nearly equal numbers; to 1e-9 above 1e-4."""
     features, labels = problem(samples, width, seed=1)
-    paths = path_primal(chunked(features, labels, 6)), path_dual(columned(features, labels, 6))
+    columns = columned(features, labels, 6)
+    kernel = kernel_of(columns)
+    paths = path_primal(chunked(features, labels, 6)), path_dual(kernel, columns.labels, grid_of(kernel))
     expected = refitted_errors(features, labels, np.asarray(paths[0].ridges))
     training = [np.mean((labels - features @ plain_ridge(features, labels, samples * r)) ** 2) for r in paths[0].ridges]
     sure = np.array(LEAVE_ONE_OUT_GRID) > 1e-4

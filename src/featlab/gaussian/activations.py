@@ -56,6 +56,14 @@ class Activation:
         """s'(x) in JAX; jittable, of the type of x."""
         return self._function.derivative(jax_ops(), x)
 
+    def of(self, x: Any) -> Any:
+        """s(x) in the library of x: NumPy's arrays stay NumPy's."""
+        return self.value(x) if isinstance(x, np.ndarray) else self.jax_value(x)
+
+    def slope(self, x: Any) -> Any:
+        """s'(x) in the library of x."""
+        return self.derivative(x) if isinstance(x, np.ndarray) else self.jax_derivative(x)
+
     def hermite_coefficients(self, max_order: int) -> Floats:
         """E[s(z) He_k(z)] for k = 0..max_order <= 100, read-only.
 

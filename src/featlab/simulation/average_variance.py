@@ -1,16 +1,14 @@
 """Sliced average variance estimation (Cook, Weisberg 1991) through products with X and X^T.
 
-A product with sum_s p_s (I - C_s)^2 is two products with every I - C_s, C_s v = X_s^T X_s v / n_s - m_s <m_s, v>: rows
-of X belong to one slice each, so all slices together are one pull-back of S times as many rows.
+A product with sum_s p_s (I - C_s)^2 is two products with every I - C_s, C_s = (X_s^T X_s - n_s m_s m_s^T) / (n_s - 1):
+rows of X belong to one slice each, so all slices together are one pull-back of S times as many rows.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from featlab.learners.spectral_methods import SlicedAverageVariance
 from featlab.simulation.designs.choose import Demand, Sizes
@@ -18,7 +16,7 @@ from featlab.simulation.lanczos import Operator, lanczos, lanczos_bytes
 from featlab.simulation.linalg import product
 from featlab.simulation.problem import Algorithm, Problem, Simulator
 from featlab.simulation.questions import Labelled, backward, forward, isotropic_only
-from featlab.simulation.slices import Slices, check_sliced, slice_means, sliced
+from featlab.simulation.slices import Slices, check_sliced, slice_fields, slice_means, slice_pulls, sliced
 from featlab.targets import Target
 
 
@@ -27,36 +25,42 @@ class Sliced(NamedTuple):
 
     batch: Any
     slices: Slices
-    means: Array
+    means: Any
 
 
 def prepare(problem: Problem, data: Labelled) -> Sliced:
     """The slices and their means."""
-    slices = sliced(data.labels, problem.learner.slices)
-    means, batch = slice_means(problem.design, data.batch, slices)
+    return prepared(problem.design, data.batch, sliced(data.labels, problem.learner.slices))
+
+
+def prepared(design: Any, batch: Any, slices: Slices) -> Sliced:
+    """The same for slices that are known."""
+    means, batch = slice_means(design, batch, slices)
     return Sliced(batch, slices, means)
 
 
-def apply(problem: Problem, data: Sliced, rows: Array) -> tuple[Array, Sliced]:
+def apply(problem: Problem, data: Sliced, rows: Any) -> tuple[Any, Sliced]:
     """V sum_s p_s (I - C_s)^2 for rows V (k, frame)."""
-    design, (batch, slices, means), (count, frame) = problem.design, data, rows.shape
-    inside = slices.indicators[:, :, None]
+    design, (batch, slices, means) = problem.design, data
+    shares, others = slices.shares, slices.counts - 1
     fields, batch = forward(design, batch, rows)
-    duals = inside * fields[:, None, :] / slices.counts[:, None]
-    pull, batch = backward(design, batch, duals.reshape(design.rows, -1))
-    centred = pull.reshape(-1, count, frame) - product(means, rows.T)[:, :, None] * means[:, None, :]
-    once = rows - centred  # V (I - C_s), (S, k, frame)
-    fields, batch = forward(design, batch, once.reshape(-1, frame))
-    own = jnp.sum(inside * fields.reshape(design.rows, -1, count), axis=1)
-    pull, batch = backward(design, batch, own / design.rows)  # p_s / n_s = 1 / n
-    along = slices.shares[:, None] * jnp.sum(once * means[:, None, :], axis=2)
-    twice = pull - product(along.T, means)
-    return jnp.sum(slices.shares[:, None, None] * once, axis=0) - twice, Sliced(batch, slices, means)
+    pulls, batch = slice_pulls(design, batch, slices, fields)
+    along = product(means, rows.T)[:, :, None] * slices.counts[:, None, None]
+    once = rows - (pulls - along * means[:, None, :]) / others[:, None, None]  # V (I - C_s), (S, k, frame)
+    own, batch = slice_fields(design, batch, slices, once)
+    weights = product(slices.indicators, (shares / others)[:, None])
+    pull, batch = backward(design, batch, weights * own)
+    back = (shares * slices.counts / others)[:, None] * (once * means[:, None, :]).sum(axis=2)
+    twice = pull - product(back.T, means)
+    return (shares[:, None, None] * once).sum(axis=0) - twice, Sliced(batch, slices, means)
+
+
+OPERATOR = Operator(prepare, apply)
 
 
 def average_variance(problem: Problem[SlicedAverageVariance, None]) -> Algorithm:
     """The algorithm for a problem whose learner is a `SlicedAverageVariance`."""
-    return lanczos(problem, Operator(prepare, apply))
+    return lanczos(problem, OPERATOR)
 
 
 def average_variance_demand(learner: SlicedAverageVariance, student: None, target: Target, sizes: Sizes) -> Demand:

@@ -19,6 +19,7 @@ from featlab.errors import InvalidParameter
 from featlab.learners.first_step import PreprocessedStep
 from featlab.learners.steps import step_at
 from featlab.learners.students import TwoLayer
+from featlab.simulation.arrays import ops_of
 from featlab.simulation.designs.choose import Demand, Sizes
 from featlab.simulation.networks import Network, draw_biases, start_network
 from featlab.simulation.problem import Algorithm, Problem, Simulator
@@ -50,8 +51,8 @@ def init(problem: Problem[PreprocessedStep, TwoLayer], key: Array) -> State:
     """The student at the start, the batch, and the linear part of its labels."""
     batch, values = labelled_batch(problem, key)
     slope, batch = mean_slope(problem.design, batch, values)
-    unknown = jnp.full((), jnp.nan, problem.design.dtype)
-    return State(start_network(key, problem), jnp.mean(values), slope, unknown, batch, values)
+    unknown = ops_of(values).full((), jnp.nan, problem.design.dtype)
+    return State(start_network(key, problem), values.mean(), slope, unknown, batch, values)
 
 
 def draw(problem: Problem[PreprocessedStep, TwoLayer], key: Array) -> Array:
@@ -64,12 +65,12 @@ def step(problem: Problem[PreprocessedStep, TwoLayer], state: State, fresh: Arra
     design, learner, network = problem.design, problem.learner, state.network
     fields, batch = design.forward(state.batch, _with_slope(state).weights)
     residuals = state.labels - state.mean - fields[:, -1]
-    slopes = network.second * problem.activation.jax_derivative(fields[:, :-1] + network.biases)
+    slopes = network.second * problem.activation.slope(fields[:, :-1] + network.biases)
     gradient, batch = backward(design, batch, residuals[:, None] * slopes / design.rows)
     if learner.step_size is None:
-        rate = learner.wanted_norm / jnp.sqrt(jnp.mean(jnp.sum(gradient**2, axis=1)))
+        rate = learner.wanted_norm / (gradient**2).sum(axis=1).mean() ** 0.5
     else:
-        rate = jnp.asarray(step_at(learner.step_size, design.dim), design.dtype)
+        rate = ops_of(gradient).asarray(step_at(learner.step_size, design.dim), design.dtype)
     moved = replace(network, weights=rate * gradient)
     return state._replace(network=moved, step_size=rate, batch=batch), Info(gradient)
 
@@ -121,7 +122,7 @@ def check_preprocessed(learner: PreprocessedStep, student: TwoLayer, target: Tar
 
 def _with_slope(state: State) -> Network:
     """The network with beta as one more row of weights."""
-    return replace(state.network, weights=jnp.vstack([state.network.weights, state.slope]))
+    return replace(state.network, weights=ops_of(state.slope).vstack([state.network.weights, state.slope]))
 
 
 def _residuals(mean: Array) -> Callable[[Samples], Samples]:
@@ -147,4 +148,6 @@ def _labels_alone(samples: Samples) -> Samples:
     return samples._replace(visit=visit)
 
 
-SIMULATOR = Simulator(preprocessed_step, preprocessed_demand, check_preprocessed, arguments=("step_size", "ridge"))
+SIMULATOR = Simulator(
+    preprocessed_step, preprocessed_demand, check_preprocessed, arguments=("step_size", "ridge"), on_host=True
+)

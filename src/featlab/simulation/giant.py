@@ -10,11 +10,11 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-import jax.numpy as jnp
 from jax import Array
 
 from featlab.learners.giant import GiantSteps
 from featlab.learners.students import TwoLayer
+from featlab.simulation.arrays import ops_of
 from featlab.simulation.designs.choose import Demand, Sizes
 from featlab.simulation.losses import downhill
 from featlab.simulation.networks import Network, start_network
@@ -55,7 +55,7 @@ def step(problem: Problem[GiantSteps, TwoLayer], state: State, fresh: Array, num
         return downhill(problem, network, fields, labels(problem, target_fields, noise))
 
     gradient = design.sweep(fresh, network.weights, rule) / design.rows
-    rate = jnp.asarray(problem.learner.steps_at(design.dim), design.dtype)[number]
+    rate = ops_of(gradient).asarray(problem.learner.steps_at(design.dim), design.dtype)[number]
     return State(replace(network, weights=network.weights + rate * gradient)), Info(gradient)
 
 
@@ -69,4 +69,4 @@ def giant_demand(learner: GiantSteps, student: TwoLayer, target: Target, sizes: 
     return Demand(sizes.dim, sizes.known, student.width, sizes.batch, dtype=sizes.dtype)
 
 
-SIMULATOR = Simulator(giant_steps, giant_demand, arguments=("scale",))
+SIMULATOR = Simulator(giant_steps, giant_demand, arguments=("scale",), on_host=True)

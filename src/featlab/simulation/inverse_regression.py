@@ -4,7 +4,7 @@ vectors of sqrt(p_s) m_s, (S, d)."""
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,10 +13,11 @@ from jax import Array
 from featlab.errors import InvalidParameter
 from featlab.learners.spectral_methods import SlicedInverseRegression
 from featlab.simulation.amp import Estimate
+from featlab.simulation.arrays import ops_of
 from featlab.simulation.designs.choose import Demand, Sizes
 from featlab.simulation.problem import Algorithm, Problem, Simulator
 from featlab.simulation.questions import isotropic_only, labelled_batch
-from featlab.simulation.slices import check_sliced, slice_means, sliced
+from featlab.simulation.slices import Slices, check_sliced, slice_means, sliced
 from featlab.targets import Target
 
 
@@ -34,11 +35,17 @@ class Info(NamedTuple):
 def init(problem: Problem[SlicedInverseRegression, None], key: Array) -> State:
     """The whole of it."""
     batch, values = labelled_batch(problem, key)
-    slices = sliced(values, problem.learner.slices)
-    means, _ = slice_means(problem.design, batch, slices)
-    _, sizes, vectors = jnp.linalg.svd(jnp.sqrt(slices.shares)[:, None] * means, full_matrices=False)
+    eigenvalues, vectors = spectrum(problem.design, batch, sliced(values, problem.learner.slices))
     rank = problem.target.rank
-    return State(Estimate(vectors[:rank]), sizes[:rank] ** 2)
+    return State(Estimate(vectors[:rank]), eigenvalues[:rank])
+
+
+def spectrum(design: Any, batch: Any, slices: Slices) -> tuple[Any, Any]:
+    """The eigenvalues of sum_s p_s m_s m_s^T that may differ from zero, descending, and their vectors as rows."""
+    means, _ = slice_means(design, batch, slices)
+    ops = ops_of(means)
+    _, sizes, vectors = ops.linalg.svd(ops.sqrt(slices.shares)[:, None] * means, full_matrices=False)
+    return sizes**2, vectors
 
 
 def draw(problem: Problem[SlicedInverseRegression, None], key: Array) -> Array:

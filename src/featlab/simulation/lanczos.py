@@ -35,7 +35,7 @@ class Operator(NamedTuple):
     """
 
     prepare: Callable[[Problem, Labelled], Any]
-    apply: Callable[[Problem, Any, Array], tuple[Array, Any]]
+    apply: Callable[[Problem, Any, Any], tuple[Any, Any]]
 
 
 class State(NamedTuple):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 from jax.scipy.linalg import solve_triangular
 
@@ -20,11 +23,13 @@ _ROUNDINGS = 64
 _MANY = 32
 
 
-def product(left: Array, right: Array) -> Array:
-    """The matrix product left (a, k) times right (k, b).
+def product(left: Any, right: Any) -> Any:
+    """The matrix product left (a, k) times right (k, b), both of JAX or both of NumPy.
 
     On GPUs the default for float32 is a 10-bit mantissa, which would ruin orthogonality; this one never rounds.
     """
+    if isinstance(left, np.ndarray):
+        return left @ right
     rows, inner = left.shape
     columns = right.shape[1]
     if rows * inner * columns <= _TINY:

@@ -21,7 +21,7 @@ def downhill(problem: Problem, network: Network, fields: Array, labels: Array) -
 
     The factor p is the convention of per-neuron steps; minus, so that steps add.
     """
-    slopes = network.second * problem.activation.jax_derivative(fields + network.biases)
+    slopes = network.second * problem.activation.slope(fields + network.biases)
     if problem.learner.loss == "correlation":
         return labels[:, None] * slopes
     return (labels - output(problem, network, fields))[:, None] * slopes

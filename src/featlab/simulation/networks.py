@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from featlab.simulation.arrays import ops_of
 from featlab.simulation.problem import Problem
 from featlab.simulation.random import named, normal, uniform
 
@@ -23,7 +25,7 @@ class Network:
     second: Array  # (p,)
 
 
-def start_network(key: Array, problem: Problem) -> Network:
+def start_network(key: Any, problem: Problem) -> Network:
     """The student at the start, as its description says; with a constraint, rows start on the sphere."""
     student, count, dtype = problem.student, problem.student.distinct, problem.design.dtype
     rows = problem.design.gaussian_rows(named(key, "weights"), count)
@@ -37,10 +39,11 @@ def start_network(key: Array, problem: Problem) -> Network:
         weights = rescale(rows, student.norm)
     network = Network(weights, draw_biases(named(key, "biases"), problem), _second(named(key, "second"), problem))
     if student.paired:
+        ops = ops_of(network.weights)
         network = Network(
-            jnp.tile(network.weights, (2, 1)),
-            jnp.tile(network.biases, 2),
-            jnp.concatenate([network.second, -network.second]),
+            ops.tile(network.weights, (2, 1)),
+            ops.tile(network.biases, 2),
+            ops.concatenate([network.second, -network.second]),
         )
     return replace(network, weights=network.weights.astype(dtype))
 
@@ -53,42 +56,43 @@ def _plant(rows: Array, cosines: tuple[tuple[float, ...], ...]) -> Array:
     return (jnp.asarray(rest, rows.dtype) * rescale(rows, 1.0)).at[:, : along.shape[1]].set(along)
 
 
-def output(problem: Problem, network: Network, fields: Array) -> Array:
+def output(problem: Problem, network: Network, fields: Any) -> Any:
     """f of samples with these fields (n, p)."""
-    return jnp.mean(network.second * problem.activation.jax_value(fields + network.biases), axis=-1)
+    return (network.second * problem.activation.of(fields + network.biases)).mean(axis=-1)
 
 
 def moved(problem: Problem, network: Network, change: Array) -> Network:
     """The network after its weights moved by `change` (p, frame), under the learner's constraint."""
     weights, constraint = network.weights, problem.learner.constraint
     if constraint == "spherical":
-        along = jnp.sum(change * weights, axis=1, keepdims=True) / problem.student.norm**2
+        along = (change * weights).sum(axis=1, keepdims=True) / problem.student.norm**2
         change = change - along * weights
     weights = weights + change
     return replace(network, weights=weights if constraint == "none" else rescale(weights, problem.student.norm))
 
 
-def rescale(rows: Array, norm: float) -> Array:
+def rescale(rows: Any, norm: float) -> Any:
     """Rows set to one norm."""
-    return rows * (norm / jnp.sqrt(jnp.sum(rows**2, axis=1, keepdims=True)))
+    return rows * (norm / ops_of(rows).sqrt((rows**2).sum(axis=1, keepdims=True)))
 
 
-def draw_biases(key: Array, problem: Problem) -> Array:
+def draw_biases(key: Any, problem: Problem) -> Any:
     """The biases of the neurons drawn at the start."""
     student, shape, dtype = problem.student, (problem.student.distinct,), problem.design.dtype
     if student.biases == "gaussian":
         return student.bias_scale * normal(key, shape, dtype)
     if student.biases == "uniform":
         return student.bias_scale * (2 * uniform(key, shape, dtype) - 1)
-    return jnp.full(shape, float(student.biases), dtype)
+    return ops_of(key).full(shape, float(student.biases), dtype)
 
 
-def _second(key: Array, problem: Problem) -> Array:
+def _second(key: Any, problem: Problem) -> Any:
     student, shape, dtype = problem.student, (problem.student.distinct,), problem.design.dtype
+    ops = ops_of(key)
     laws = {
-        "ones": lambda: jnp.ones(shape, dtype),
-        "alternating": lambda: jnp.where(jnp.arange(shape[0]) % 2 == 0, 1, -1).astype(dtype),
-        "signs": lambda: jnp.where(uniform(key, shape, dtype) < 0.5, 1, -1).astype(dtype),
+        "ones": lambda: ops.ones(shape, dtype),
+        "alternating": lambda: ops.where(ops.arange(shape[0]) % 2 == 0, 1, -1).astype(dtype),
+        "signs": lambda: ops.where(uniform(key, shape, dtype) < 0.5, 1, -1).astype(dtype),
         "gaussian": lambda: normal(key, shape, dtype),
     }
     return student.second_scale * laws[student.second_layer]()

@@ -5,9 +5,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from featlab.learners.spectral_methods import PrincipalHessian
 from featlab.simulation.designs.choose import Demand, Sizes
@@ -21,27 +19,30 @@ class Residuals(NamedTuple):
     """What a product needs: the batch, and the labels without their linear part (n,)."""
 
     batch: Any
-    values: Array
+    values: Any
 
 
 def prepare(problem: Problem, data: Labelled) -> Residuals:
     """r = y - mean(y) - <b, x>, b = mean((y - mean(y)) x)."""
-    centred = data.labels - jnp.mean(data.labels)
+    centred = data.labels - data.labels.mean()
     slope, batch = mean_slope(problem.design, data.batch, centred)
     fields, batch = forward(problem.design, batch, slope)
     return Residuals(batch, centred - fields[:, 0])
 
 
-def apply(problem: Problem, data: Residuals, rows: Array) -> tuple[Array, Residuals]:
+def apply(problem: Problem, data: Residuals, rows: Any) -> tuple[Any, Residuals]:
     """V mean(r x x^T) for rows V (k, frame)."""
     fields, batch = forward(problem.design, data.batch, rows)
     pull, batch = backward(problem.design, batch, data.values[:, None] * fields / problem.design.rows)
     return pull, Residuals(batch, data.values)
 
 
+OPERATOR = Operator(prepare, apply)
+
+
 def principal_hessian(problem: Problem[PrincipalHessian, None]) -> Algorithm:
     """The algorithm for a problem whose learner is a `PrincipalHessian`."""
-    return lanczos(problem, Operator(prepare, apply))
+    return lanczos(problem, OPERATOR)
 
 
 def principal_hessian_demand(learner: PrincipalHessian, student: None, target: Target, sizes: Sizes) -> Demand:

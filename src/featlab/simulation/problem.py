@@ -14,6 +14,7 @@ from jax import Array
 from featlab.gaussian.activations import Activation, activation
 from featlab.learners.protocol import Learner
 from featlab.outcome import Outcome
+from featlab.simulation.designs.stored import Stored
 from featlab.simulation.random import normal
 
 if TYPE_CHECKING:  # a run needs no parser: anything with a rank, a link and a noise will do
@@ -85,22 +86,31 @@ class Simulator(NamedTuple):
         arguments: fields of the learner whose value, a number or a step law, the algorithm uses as a number only (in no
             condition, no shape, no function of NumPy), and `DIM` where it uses `design.dim` so. Runs that differ in
             these alone share one compiled program.
+        on_host: whether its algorithm also runs on arrays of NumPy, without being compiled.
     """
 
     algorithm: Callable[[Problem], Algorithm]
     demand: Callable[[Any, Any, Target, Sizes], Demand]
     check: Callable[[Any, Any, Target], None] | None = None
     arguments: tuple[str, ...] = ()
+    on_host: bool = False
 
 
 def label_noise(problem: Problem, key: Array, shape: tuple[int, ...]) -> Array:
-    """The N(0, 1) numbers behind the randomness of labels: one column per hidden variable, one for additive noise."""
+    """The N(0, 1) numbers behind the randomness of labels: one column per hidden variable, one for additive noise.
+
+    Stored samples have their labels already, and no numbers.
+    """
+    if isinstance(problem.design, Stored):
+        return normal(key, (*shape, 0), problem.design.dtype)
     columns = problem.target.hidden + (problem.target.noise > 0)
     return normal(key, (*shape, columns), problem.design.dtype)
 
 
 def labels(problem: Problem, target_fields: Array, noise: Array) -> Array:
-    """y = g(h, xi) + sqrt(noise) z for fields h (..., r) and the numbers of `label_noise`."""
+    """y = g(h, xi) + sqrt(noise) z for fields h (..., r) and the numbers of `label_noise`; or y as it is stored."""
+    if isinstance(problem.design, Stored):
+        return target_fields[..., 0]
     hidden = problem.target.hidden
     clean = problem.target.link_jax(jnp.concatenate([target_fields, noise[..., :hidden]], axis=-1))
     if problem.target.noise > 0:

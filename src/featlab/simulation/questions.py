@@ -20,7 +20,7 @@ class Labelled(NamedTuple):
     """One batch as its design keeps it, and its labels (n,)."""
 
     batch: Any
-    labels: Array
+    labels: Any
 
 
 def labelled_batch(problem: Problem, key: Array) -> Labelled:
@@ -31,21 +31,25 @@ def labelled_batch(problem: Problem, key: Array) -> Labelled:
     return Labelled(batch, labels(problem, target_fields, label_noise(problem, named(key, "labels"), (design.rows,))))
 
 
-def forward(design: Any, batch: Any, rows: Array) -> tuple[Array, Any]:
+def forward(design: Any, batch: Any, rows: Any) -> tuple[Any, Any]:
     """The fields of at most `design.width` rows, (n, rows)."""
     count = len(rows)
-    fields, batch = design.forward(batch, jnp.pad(rows, ((0, design.width - count), (0, 0))))
+    if count < design.width:
+        rows = jnp.pad(rows, ((0, design.width - count), (0, 0)))
+    fields, batch = design.forward(batch, rows)
     return fields[:, :count], batch
 
 
-def backward(design: Any, batch: Any, duals: Array) -> tuple[Array, Any]:
+def backward(design: Any, batch: Any, duals: Any) -> tuple[Any, Any]:
     """The pull-back of at most `design.width` columns, (columns, frame)."""
     count = duals.shape[1]
-    pull, batch = design.backward(batch, jnp.pad(duals, ((0, 0), (0, design.width - count))))
+    if count < design.width:
+        duals = jnp.pad(duals, ((0, 0), (0, design.width - count)))
+    pull, batch = design.backward(batch, duals)
     return pull[:count], batch
 
 
-def mean_slope(design: Any, batch: Any, values: Array) -> tuple[Array, Any]:
+def mean_slope(design: Any, batch: Any, values: Any) -> tuple[Any, Any]:
     """beta = mean(y x), (1, frame): the slope of a linear regression on inputs whose covariance is I."""
     return backward(design, batch, values[:, None] / design.rows)
 

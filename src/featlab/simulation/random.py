@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 from jax.extend.random import threefry_2x32
+from scipy.special import erfinv
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)
@@ -36,8 +37,10 @@ def root_key(key: int | Array) -> Array:
     return jnp.array([key >> 32 & 0xFFFFFFFF, key & 0xFFFFFFFF], dtype=jnp.uint32)
 
 
-def fold(key: Array, number: int | Array) -> Array:
-    """A new key from a key and a number: independent for different numbers."""
+def fold(key: Any, number: int | Array) -> Any:
+    """A new key from a key and a number: independent for different numbers. A key of NumPy stays on the host."""
+    if isinstance(key, np.ndarray):
+        return np.concatenate(_threefry(key, np.ones(1, np.uint32), np.full(1, number, np.uint32)))
     number = jnp.uint32(number) if isinstance(number, int) else number.astype(jnp.uint32)
     # The first counter word marks keys (numbers drawn use an even one), so keys and numbers never coincide.
     # JAX's own cipher: the same bits, and on a CPU a sixth less to compile, for a key is one number, not a million.
@@ -50,20 +53,24 @@ def seed_keys(key: int | Array, seeds: Sequence[int]) -> np.ndarray:
     return np.stack(_threefry(np.asarray(root_key(key)), np.ones_like(numbers), numbers), axis=-1)
 
 
-def named(key: Array, name: str) -> Array:
+def named(key: Any, name: str) -> Any:
     """A new key from a key and a name, the same in every process and on every machine."""
     return fold(key, zlib.crc32(name.encode()))
 
 
-def uniform(key: Array, shape: tuple[int, ...], dtype: Any = jnp.float32) -> Array:
+def uniform(key: Any, shape: tuple[int, ...], dtype: Any = jnp.float32) -> Any:
     """Independent uniform numbers in [0, 1)."""
+    if isinstance(key, np.ndarray):
+        return _host_words(key, shape) * 2.0**-24
     if np.dtype(dtype) != np.float32:
         return jax.random.uniform(_jax_key(key), shape, dtype)
     return _shaped((_words(key, shape) >> np.uint32(8)).astype(jnp.float32) * np.float32(2**-24), shape)
 
 
-def normal(key: Array, shape: tuple[int, ...], dtype: Any = jnp.float32) -> Array:
+def normal(key: Any, shape: tuple[int, ...], dtype: Any = jnp.float32) -> Any:
     """Independent N(0, 1) numbers, by inversion."""
+    if isinstance(key, np.ndarray):
+        return math.sqrt(2) * erfinv((_host_words(key, shape) | 1) * 2.0**-23 - 1)
     if np.dtype(dtype) != np.float32:
         return jax.random.normal(_jax_key(key), shape, dtype)
     # Odd multiples of 2^-23 in (-1, 1), all representable: symmetric, and never at the ends, where z is infinite.
@@ -158,6 +165,17 @@ def _words(key: Array, shape: tuple[int, ...]) -> Array:
     whole = -(-half // _LANES) * _LANES if half > _LANES else half
     index = lax.iota(jnp.uint32, whole)
     return jnp.stack(_threefry(key, jnp.zeros_like(index), index))
+
+
+def _host_words(key: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """The 24 leading bits of the same words by NumPy, as integers: numbers on the host, in float64, are those that a
+    device draws in float32, up to its rounding."""
+    count = math.prod(shape)
+    half = (count + 1) // 2
+    whole = -(-half // _LANES) * _LANES if half > _LANES else half
+    index = np.arange(whole, dtype=np.uint32)
+    words = np.concatenate(_threefry(key, np.zeros_like(index), index))
+    return (words[:count] >> np.uint32(8)).astype(np.int64).reshape(shape)
 
 
 def _shaped(numbers: Array, shape: tuple[int, ...]) -> Array:

@@ -8,13 +8,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 from jax import Array, lax
 
 from featlab.learners.reuse import ReusedBatch
 from featlab.learners.steps import step_at
 from featlab.learners.students import TwoLayer
 from featlab.simulation.designs.choose import Demand, Sizes
+from featlab.simulation.designs.stored import Stored
 from featlab.simulation.losses import downhill, loss
 from featlab.simulation.networks import Network, moved, start_network
 from featlab.simulation.problem import DIM, Algorithm, Problem, Simulator, label_noise, labels
@@ -50,14 +50,14 @@ def draw(problem: Problem[ReusedBatch, TwoLayer], key: Array) -> Array:
 def step(problem: Problem[ReusedBatch, TwoLayer], state: State, fresh: Array, number: Array) -> tuple[State, Info]:
     """One full-batch step, on a new batch when the old one has been used often enough."""
     design, learner = problem.design, problem.learner
-    if learner.uses < learner.steps:
+    if learner.uses < learner.steps and not isinstance(design, Stored):  # stored samples are all there are
         begin = (number > 0) & (number % learner.uses == 0)
         state = lax.cond(begin, lambda old: new_batch(problem, old.network, fresh), lambda old: old, state)
     network = state.network
     fields, batch = design.forward(state.batch, network.weights)
     pull, batch = design.backward(batch, downhill(problem, network, fields, state.labels))
     gradient = pull / design.rows
-    info = Info(jnp.mean(loss(problem, network, fields, state.labels)), gradient)
+    info = Info(loss(problem, network, fields, state.labels).mean(), gradient)
     change = step_at(learner.step_size, design.dim) * gradient
     return State(moved(problem, network, change), batch, state.labels), info
 
@@ -82,4 +82,4 @@ def reuse_demand(learner: ReusedBatch, student: TwoLayer, target: Target, sizes:
     return Demand(sizes.dim, sizes.known, student.width, sizes.batch, uses=learner.uses, dtype=sizes.dtype)
 
 
-SIMULATOR = Simulator(reused_batch, reuse_demand, arguments=("step_size", DIM))
+SIMULATOR = Simulator(reused_batch, reuse_demand, arguments=("step_size", DIM), on_host=True)

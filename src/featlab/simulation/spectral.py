@@ -21,13 +21,13 @@ from featlab.simulation.problem import Problem
 _STEP = 0.02
 
 
-def linear_step(problem: Problem, moments: Array, rows: Array, onsager: Array, batch: Any) -> tuple[Array, Array, Any]:
+def linear_step(problem: Problem, moments: Any, rows: Any, onsager: Any, batch: Any) -> tuple[Any, Any, Any]:
     """omega' = (X X^T / d - I) G omega for omega = X rows^T - onsager and G = moments (n, r, r).
 
     Returns omega' as its rows (r, frame) and Onsager term (n, r), and the batch.
     """
     fields, batch = problem.design.forward(batch, rows)
-    duals = jnp.sum(moments * (fields - onsager)[:, None, :], axis=2)
+    duals = (moments * (fields - onsager)[:, None, :]).sum(axis=2)
     pull, batch = problem.design.backward(batch, duals)
     return pull / problem.design.dim, duals, batch
 

@@ -14,6 +14,7 @@ from featlab.learners.spectral_methods import SpectralEstimator
 from featlab.simulation.amp import Estimate
 from featlab.simulation.amp_closed import Denoiser, closed_form
 from featlab.simulation.amp_mixture import CHUNK_NUMBERS, MixtureDenoiser
+from featlab.simulation.arrays import ops_of
 from featlab.simulation.designs.choose import Demand, Sizes
 from featlab.simulation.lanczos import MOVING, OUTCOMES, STANDING
 from featlab.simulation.problem import Algorithm, Problem, Simulator
@@ -44,14 +45,18 @@ class Info(NamedTuple):
 
 def init(problem: Problem[SpectralEstimator, None], key: Array) -> State:
     """A random vector."""
-    design, rank = problem.design, problem.target.rank
     batch, values = labelled_batch(problem, key)
-    moments = response(_denoiser(problem.target), values, rank)
+    return begin(problem, batch, response(denoiser_of(problem.target), values, problem.target.rank), key)
+
+
+def begin(problem: Problem, batch: Any, moments: Any, key: Any) -> State:
+    """The same where G(y) (n, r, r) is known."""
+    design, ops, rank = problem.design, ops_of(moments), moments.shape[1]
     rows = design.gaussian_rows(named(key, "weights"), rank)
-    rows = rows / jnp.sqrt(jnp.sum(rows**2))
-    unknown = jnp.full((), jnp.nan, design.dtype)
-    still = jnp.zeros((design.rows, rank), design.dtype)
-    return State(Estimate(_span(rows)), rows, still, unknown, moments, batch, jnp.int32(MOVING), jnp.int32(0))
+    rows = rows / (rows**2).sum() ** 0.5
+    unknown = ops.full((), ops.nan, design.dtype)
+    still = ops.zeros((design.rows, rank), design.dtype)
+    return State(Estimate(_span(rows)), rows, still, unknown, moments, batch, ops.int32(MOVING), ops.int32(0))
 
 
 def draw(problem: Problem[SpectralEstimator, None], key: Array) -> Array:
@@ -69,12 +74,12 @@ def iterate(problem: Problem, state: State) -> tuple[State, Info]:
     """One damped iteration, after which the vector is made of norm 1 again."""
     keep = problem.learner.damping
     new, duals, batch = linear_step(problem, state.moments, state.rows, state.onsager, state.batch)
-    growth = jnp.sum(new * state.rows)
+    growth = (new * state.rows).sum()
     rows, onsager = (1 - keep) * new + keep * state.rows, (1 - keep) * duals + keep * state.onsager
-    size = jnp.sqrt(jnp.sum(rows**2))
+    size = (rows**2).sum() ** 0.5
     rows, onsager = rows / size, onsager / size
-    change = jnp.sqrt(jnp.sum((rows - state.rows) ** 2))
-    outcome = jnp.where(change < problem.learner.tolerance, STANDING, MOVING).astype(jnp.int32)
+    change = ((rows - state.rows) ** 2).sum() ** 0.5
+    outcome = ops_of(rows).where(change < problem.learner.tolerance, STANDING, MOVING).astype(np.int32)
     known = (state.moments, batch, outcome, state.iterations + 1)
     return State(Estimate(_span(rows)), rows, onsager, growth, *known), Info(change)
 
@@ -104,17 +109,17 @@ def spectral_demand(learner: SpectralEstimator, student: None, target: Target, s
 def check_spectral(learner: SpectralEstimator, student: None, target: Target) -> None:
     """Refuse other inputs, and a target that has no denoiser."""
     isotropic_only(learner, target)
-    _denoiser(target)
+    denoiser_of(target)
 
 
-def _denoiser(target: Target) -> Denoiser:
+def denoiser_of(target: Target) -> Denoiser:
     """That of Bayes-AMP, for one look at every label: in closed form, or by a mixture of small clouds."""
     return closed_form(target) or MixtureDenoiser(target)
 
 
-def _span(rows: Array) -> Array:
+def _span(rows: Any) -> Any:
     """Orthonormal rows with the span of these."""
-    return jnp.linalg.svd(rows, full_matrices=False)[2]
+    return ops_of(rows).linalg.svd(rows, full_matrices=False)[2]
 
 
 SIMULATOR = Simulator(spectral_estimator, spectral_demand, check_spectral, arguments=("damping", "tolerance"))

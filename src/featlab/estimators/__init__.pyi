@@ -1,0 +1,14 @@
+from .amp import BayesAmpDirections as BayesAmpDirections
+from .counting import Count as Count
+from .counting import count_directions as count_directions
+from .directions import NoDirection as NoDirection
+from .gradient_span import GradientSpan as GradientSpan
+from .kernel import KernelRidge as KernelRidge
+from .moments import PrincipalHessianDirections as PrincipalHessianDirections
+from .moments import SlicedAverageVariance as SlicedAverageVariance
+from .moments import SlicedInverseRegression as SlicedInverseRegression
+from .multi_index import MultiIndexRegressor as MultiIndexRegressor
+from .networks import RandomFeatures as RandomFeatures
+from .networks import TwoLayerClassifier as TwoLayerClassifier
+from .networks import TwoLayerRegressor as TwoLayerRegressor
+from .spectral import SpectralDirections as SpectralDirections
