@@ -90,8 +90,10 @@ def in_the_limit(
     """Compare the limit of an experiment of which prediction and simulation are known: it is run at the other sizes."""
     rungs = ladder(experiment, first[0].attrs["limit"], sizes)
     pairs = [first]
-    if Outcome.INTERRUPTED not in first[1]["outcome"].values and first[0].attrs["outcome"] != Outcome.DIVERGED:
+    if first[0].attrs["outcome"] != Outcome.DIVERGED:
         for rung in rungs[1:]:
+            if Outcome.INTERRUPTED in pairs[-1][1]["outcome"].values:
+                break
             pairs.append(_both(rung, first[0] if _same_question(experiment, rung, first[0]) else None, progress))
     rungs = rungs[: len(pairs)]
     compared, notes = _populations(experiment, pairs)
