@@ -8,6 +8,8 @@ A thread hears of signals even while the main one is deep in compiled code, and 
 nothing to be saved; where there is (`saving`), after `PATIENCE_SECONDS` or a second signal. What is half written is
 removed, worker processes are stopped, streams flushed; the exit code is 128 plus the signal's number (130, 143).
 
+`in_time` is for work that may not last: `check` stops it when its time is over, too.
+
 Only the command line calls `listen`. In a program or a notebook nothing is installed, and Ctrl-C is Python's own.
 """
 
@@ -20,14 +22,16 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 PATIENCE_SECONDS = 2.0
 _FLUSH_SECONDS, _UNDIVIDED_SECONDS = 0.3, 0.5
+_TICK_SECONDS, _GRACE_SECONDS = 0.05, 1.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _SHOW_CURSOR = b"\x1b[?25h"
 
@@ -37,6 +41,10 @@ _savers = 0
 _half_written: set[Path] = set()
 # Held while something is done that must not be torn; whoever ends the process waits for it, though not for ever.
 _undivided = threading.RLock()
+_time_is_over: ContextVar[threading.Event | None] = ContextVar("time_is_over", default=None)
+_left_alone: list[threading.Thread] = []
+
+Result = TypeVar("Result")
 
 
 def listen() -> None:
@@ -56,9 +64,56 @@ def caught() -> int | None:
 
 
 def check() -> None:
-    """Go on, or raise KeyboardInterrupt because the program is to end."""
-    if _caught is not None:
+    """Go on, or raise KeyboardInterrupt because the program is to end, or the time of `in_time` is over."""
+    over = _time_is_over.get()
+    if _caught is not None or (over is not None and over.is_set()):
         raise KeyboardInterrupt
+
+
+def in_time(work: Callable[[], Result], seconds: float) -> Result:
+    """The result of `work`, which `check` stops after so many seconds, so that what is done by then may come back.
+
+    It is done in a thread of its own. What does not stop is left alone, and ends when it next calls `check`.
+
+    Raises:
+        TimeoutError: it did not end in time. KeyboardInterrupt: the program is to end.
+    """
+    over, results, faults = threading.Event(), list[Result](), list[BaseException]()
+
+    def run() -> None:
+        _time_is_over.set(over)
+        try:
+            results.append(work())
+        except BaseException as fault:  # noqa: BLE001 - it is raised where the result is waited for
+            faults.append(fault)
+
+    thread = threading.Thread(target=run, name="in time")
+    thread.start()
+    try:
+        _wait(thread, seconds)
+        over.set()
+        _wait(thread, _GRACE_SECONDS)
+    finally:
+        over.set()
+        if thread.is_alive():
+            _left_alone.append(thread)
+    if results:
+        return results[0]
+    if not faults or isinstance(faults[0], KeyboardInterrupt):
+        raise TimeoutError
+    raise faults[0]
+
+
+def somebody_works() -> bool:
+    """Whether work that was left alone goes on: taking the interpreter down would wait for it."""
+    return any(thread.is_alive() for thread in _left_alone)
+
+
+def _wait(thread: threading.Thread, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while thread.is_alive() and time.monotonic() < deadline:
+        check()
+        thread.join(_TICK_SECONDS)
 
 
 def say_at_end(words: str) -> None:

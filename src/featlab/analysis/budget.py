@@ -68,6 +68,6 @@ def check_time() -> None:
     clock = _running.get()
     if clock is not None and clock.spent > clock.seconds:
         raise OutOfTime(
-            f"{clock.task} is not finished after {clock.seconds:g} s of processor time, the budget; a larger "
-            f"`budget` gives it more"
+            f"{clock.task} is not finished after {clock.seconds:g} s of processor time, the budget of the analysis; "
+            f"a larger one (`--analysis-budget`) gives it more"
         )

@@ -19,8 +19,8 @@ def main() -> None:
     interruption.listen()
     code = _run()
     number = interruption.caught()
-    if number is not None:
-        interruption.end(128 + number)
+    if number is not None or interruption.somebody_works():
+        interruption.end(128 + number if number is not None else int(code or 0))
     sys.exit(code)
 
 
