@@ -57,7 +57,8 @@ def test_ends_with_theory_over_simulation(tmp_path: Path) -> None:
     html = page.read_text(encoding="utf-8")
     assert "Theory over simulation</h2>" in html
     assert html.count("<svg") == 5
-    record = json.loads(CliRunner().invoke(app, ["explain", "tanh(h1)", "--budget", "10min", "--json"]).stdout)["demonstration"]
+    result = CliRunner().invoke(app, ["explain", "tanh(h1)", "--budget", "10min", "--json"])
+    record = json.loads(result.stdout)["demonstration"]
     assert (record["algorithm"], record["verdict"]) == ("one-pass SGD", "agrees")
     assert record["quantities"]["overlap"]["theory"][-1][0][0] == pytest.approx(predicted, abs=1e-3)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -71,6 +73,62 @@ def test_without_it_the_signal_is_swallowed(tmp_path: Path) -> None:
         assert process.poll() is None
         process.kill()
     assert len(list(tmp_path.iterdir())) == 1, "what a kill leaves behind, an interruption does not"
+
+
+ENDLESS = """
+import sys, time, types
+from featlab.interruption import in_time
+
+def endless(*args):
+    print("demonstrating", file=sys.stderr, flush=True)
+    in_time(lambda: time.sleep(60), 50)
+
+sys.modules["featlab.comparison.demonstration"] = types.SimpleNamespace(demonstrate=endless)
+from featlab.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]], ids=["screen", "JSON"])
+def test_the_analysis_is_there_before_the_demonstration(options: list[str]) -> None:
+    command = [*HEARING_CTRL_C, sys.executable, "-c", ENDLESS, "explain", "He3(h1)", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == "demonstrating\n"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert err == "featlab: interrupted; the analysis was finished, its demonstration was not\n"
+    if options:
+        assert (json.loads(out)["verdict"], json.loads(out)["demonstration"]) == ("TRIVIAL", None)
+    else:
+        assert out.startswith("He3(h1)")
+        assert "Papers (arXiv numbers)" in out
+
+
+def test_work_is_stopped_when_its_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is done by then comes back, if the work says so; what does not look at the clock is left alone."""
+    monkeypatch.setattr(interruption, "_GRACE_SECONDS", 0.05)
+    released = threading.Event()
+
+    def counted() -> int:
+        count = 0
+        try:
+            while True:
+                interruption.check()
+                count += 1
+        except KeyboardInterrupt:
+            return count
+
+    assert interruption.in_time(lambda: 3, 10) == 3
+    assert interruption.in_time(counted, 0.05) > 0
+    interruption.check()
+    with pytest.raises(ZeroDivisionError):
+        interruption.in_time(lambda: 1 / 0, 10)
+    with pytest.raises(TimeoutError):
+        interruption.in_time(lambda: released.wait(60), 0.05)
+    assert interruption.somebody_works()
+    released.set()
 
 
 def test_long_work_stops_where_it_looks(monkeypatch: pytest.MonkeyPatch) -> None:

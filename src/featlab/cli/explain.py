@@ -63,9 +63,7 @@ def explain(
     ] = True,
     budget: Annotated[
         str,
-        typer.Option(
-            metavar="TIME", help="Time for the demonstration, by the clock, such as 30s or 2min."
-        ),
+        typer.Option(metavar="TIME", help="Time for the demonstration, by the clock, such as 30s or 2min."),
     ] = "10s",
     analysis_budget: Annotated[
         str, typer.Option(metavar="TIME", help="Processor time for the analysis; what is open by then is a doubt.")

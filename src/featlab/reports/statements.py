@@ -289,7 +289,11 @@ def demonstration_sentences(demonstration: Demonstration | None) -> list[str]:
         return [f"{recipe.words[:1].upper()}{recipe.words[1:]}: {demonstration.reason}."]
     reason = run.comparison.reason
     verdict = f"Theory and simulation: {run.comparison.verdict}. {reason[:1].upper()}{reason[1:]}"
-    return [f"{recipe.story} d = {recipe.dim:,}, {_reached(recipe, run.simulation)}.", *_overlaps(demonstration, run), verdict]
+    return [
+        f"{recipe.story} d = {recipe.dim:,}, {_reached(recipe, run.simulation)}.",
+        *_overlaps(demonstration, run),
+        verdict,
+    ]
 
 
 def _reached(recipe: Recipe, simulation: xr.Dataset) -> str:
