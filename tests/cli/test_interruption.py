@@ -25,11 +25,11 @@ def stuck(prog_name):
     with whole(Path(sys.argv[1])) as beside{saving}:
         beside.write_text("half")
         print("said", end="")
-        print("working", file=sys.stderr, flush=True)
-        begin = time.monotonic()
-        while time.monotonic() - begin < 60:
+        for number in range(60):
             try:
-                time.sleep(0.01)
+                if number == 0:
+                    print("working", file=sys.stderr, flush=True)
+                time.sleep(1)
             except KeyboardInterrupt:
                 print("swallowed", file=sys.stderr, flush=True)
 

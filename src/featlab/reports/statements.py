@@ -319,7 +319,7 @@ def _overlaps(demonstration: Demonstration, run: ComparedRun) -> Iterator[str]:
         which = curve.place["direction"]
         label = names[which] + curve.label.removeprefix(f"h{which + 1}")
         place = f"stage {numbers[which]}, " if unit and which < len(numbers) else ""
-        course = _course(*(part.isel(curve.place) for part in (theory, measured, error)), unit)
+        course = _course(theory.isel(curve.place), measured.isel(curve.place), error.isel(curve.place), unit)
         yield f"{place}overlap {label}: {course}"
 
 
