@@ -338,7 +338,7 @@ def _course(theory: xr.DataArray, measured: xr.DataArray, error: xr.DataArray, u
     halves = [halfway(times, part.values[: last + 1]) for part in (theory, measured)]
     if not unit or None in halves:
         return words
-    return f"{words}; half of that after {halves[0]:.1f} {unit} predicted, {halves[1]:.1f} measured"
+    return f"{words}; half of the way after {halves[0]:.1f} {unit} predicted, {halves[1]:.1f} measured"
 
 
 def halfway(times: Floats, values: Floats) -> float | None:
