@@ -187,6 +187,9 @@ def _deaf_to_interrupts() -> Iterator[None]:
 
     The signal is held back, not ignored, so that one for the driver that comes meanwhile is not lost.
     """
+    if os.name != "posix":  # there, signals cannot be held back
+        yield
+        return
     resource_tracker.ensure_running()  # its start would let signals through again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
