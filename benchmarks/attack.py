@@ -54,9 +54,10 @@ class Attack:
 
 def attacks() -> dict[str, Attack]:
     """All of them by name."""
-    from benchmarks import attack_cores, attack_inputs, attack_store
+    from benchmarks import attack_cores, attack_inputs, attack_signals, attack_store
 
-    return {attack.name: attack for part in (attack_store, attack_cores, attack_inputs) for attack in part.ATTACKS}
+    parts = (attack_store, attack_cores, attack_inputs, attack_signals)
+    return {attack.name: attack for part in parts for attack in part.ATTACKS}
 
 
 def shown(attack: Attack, found: Counter[str], seconds: float) -> str:

@@ -10,7 +10,19 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "featlab"
 # Packages on one level do not see each other: theory and simulate must not, or their agreement is no evidence.
 LEVELS = (
-    {"errors", "files", "lines", "compiled", "progress", "precision", "types", "citations", "results", "outcome"},
+    {
+        "errors",
+        "files",
+        "interruption",
+        "lines",
+        "compiled",
+        "progress",
+        "precision",
+        "types",
+        "citations",
+        "results",
+        "outcome",
+    },
     {"gaussian"},
     {"targets"},
     {"learners"},

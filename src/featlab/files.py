@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from featlab.interruption import half_written
+
 # What the umask of the user allows, but never writing by everybody: who writes to a results directory decides what a
 # reader of it sees.
 _MODE = 0o664
@@ -34,19 +36,16 @@ def whole(path: Path) -> Iterator[Path]:
     """
     place = _place(path)
     if place.exists() and not place.is_file():
-        with tempfile.TemporaryDirectory(prefix="featlab-") as directory:
+        with tempfile.TemporaryDirectory(prefix="featlab-") as directory, half_written(Path(directory)):
             beside = Path(directory) / f"whole{place.suffix}"
             yield beside
             with beside.open("rb") as source, place.open("wb") as sink:
                 shutil.copyfileobj(source, sink)
         return
-    beside = _new_beside(place)
-    try:
+    with _new_beside(place) as beside:
         yield beside
         _settle(beside)
         os.replace(beside, place)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -73,12 +72,9 @@ def check_writable(path: Path) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), os.fspath(path))
     if place.exists() and not place.is_file():
         return
-    beside = _new_beside(place)
-    try:
+    with _new_beside(place) as beside:
         beside.write_bytes(bytes(_TRIED_BYTES))
         _settle(beside)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def fault_words(fault: OSError) -> str:
@@ -93,13 +89,21 @@ def _place(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def _new_beside(place: Path) -> Path:
-    """An empty file in the same directory, with a short name that nobody has, and the permissions of the old one."""
+@contextmanager
+def _new_beside(place: Path) -> Iterator[Path]:
+    """An empty file in the same directory, with a short name that nobody has, and the permissions of the old one.
+
+    What is still there at the end, however it comes, is removed.
+    """
     beside = place.with_name(f".featlab-{secrets.token_hex(8)}{place.suffix[:8]}")
-    os.close(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), _MODE))
-    if place.exists():
-        os.chmod(beside, stat.S_IMODE(place.stat().st_mode))
-    return beside
+    with half_written(beside):
+        os.close(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), _MODE))
+        try:
+            if place.exists():
+                os.chmod(beside, stat.S_IMODE(place.stat().st_mode))
+            yield beside
+        finally:
+            beside.unlink(missing_ok=True)
 
 
 def _settle(path: Path) -> None:

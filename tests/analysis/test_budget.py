@@ -16,7 +16,7 @@ def test_without_time_nothing_is_claimed() -> None:
     assert analysis.verdict == "UNDECIDED"
     assert (analysis.leap, analysis.generative_exponent, analysis.regimes) == (None, None, ())
     assert {doubt.split(":")[0] for doubt in analysis.doubts} == {"giant steps", "leap", "grand staircase", "residuals"}
-    assert all("1e-09 s of processor time" in doubt and "`budget`" in doubt for doubt in analysis.doubts)
+    assert all("1e-09 s of processor time" in doubt and "`--analysis-budget`" in doubt for doubt in analysis.doubts)
 
 
 def test_what_was_decided_holds(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,7 +45,7 @@ def test_explains_as_text(explained: Callable[..., Explanation]) -> None:
 def test_ends_with_theory_over_simulation(tmp_path: Path) -> None:
     """The one test that runs it: the screen, the JSON object and the page tell of the same comparison."""
     page = tmp_path / "page.html"
-    result = CliRunner().invoke(app, ["explain", "tanh(h1)", "--html", str(page)])
+    result = CliRunner().invoke(app, ["explain", "tanh(h1)", "--budget", "10min", "--html", str(page)])
     assert result.exit_code == 0, result.stderr
     words = " ".join(result.stdout.split())
     found = re.search(r"then ([\d.]+) predicted, ([\d.]+) \+- ([\d.]+) measured", words)
@@ -57,7 +57,8 @@ def test_ends_with_theory_over_simulation(tmp_path: Path) -> None:
     html = page.read_text(encoding="utf-8")
     assert "Theory over simulation</h2>" in html
     assert html.count("<svg") == 5
-    record = json.loads(CliRunner().invoke(app, ["explain", "tanh(h1)", "--json"]).stdout)["demonstration"]
+    result = CliRunner().invoke(app, ["explain", "tanh(h1)", "--budget", "10min", "--json"])
+    record = json.loads(result.stdout)["demonstration"]
     assert (record["algorithm"], record["verdict"]) == ("one-pass SGD", "agrees")
     assert record["quantities"]["overlap"]["theory"][-1][0][0] == pytest.approx(predicted, abs=1e-3)
 
@@ -220,7 +221,10 @@ def test_gallery_is_linked_from_where_the_page_lies(tmp_path: Path) -> None:
 
 
 def test_a_budget_that_is_spent_is_a_doubt() -> None:
-    record = json.loads(run("explain", "h1*h2", "--budget", "1e-9", "--json").stdout)
+    record = json.loads(run("explain", "h1*h2", "--analysis-budget", "1e-9s", "--json").stdout)
     assert record["verdict"] == "UNDECIDED"
     assert all("s of processor time" in doubt for doubt in record["doubts"])
-    assert run("explain", "h1", "--budget", "0").exit_code == 2
+    for option in ("--budget", "--analysis-budget"):
+        for time in ("0", "-1s", "10 days", "1..2s", "inf"):
+            refused = run("explain", "h1", option, time)
+            assert (refused.exit_code, refused.stderr.count(f"{option}: got")) == (2, 1)

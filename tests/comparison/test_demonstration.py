@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import shlex
+import threading
+import time
 from functools import cache
 
 import numpy as np
 import pytest
 import xarray as xr
+from typer.testing import CliRunner
 
 import featlab
+from featlab.cli.app import app
 from featlab.comparison import Agreement, Demonstration, compare, demonstration
 from featlab.comparison.curves import visible_curves
 from featlab.comparison.demonstration import MAKERS, demonstrate
+from featlab.comparison.demonstration import _command as command_of
+from featlab.experiments.experiment import Experiment
+from featlab.interruption import check
 from featlab.learners import BayesAmp, OnlineSgd, ReusedBatch
+from featlab.reports.statements import demonstration_sentences
 from featlab.theory import NoPrediction
+
+LONG = 600.0  # seconds: nothing here is to be cut short, however busy the machine
 
 
 @cache
@@ -47,11 +58,11 @@ def test_the_cheapest_comes_first(text: str, noise: float, kind: type, words: st
 
 
 def test_where_there_is_none_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    undecided = demonstrate(analysed("3e-11*h1 + abs(h1)"))
+    undecided = demonstrate(analysed("3e-11*h1 + abs(h1)"), LONG)
     assert (undecided.recipe, undecided.run) == (None, None)
     assert "the analysis is undecided" in undecided.reason
     monkeypatch.setattr(demonstration, "_REUSE_MOST_RANK", 2)
-    assert "no theory here predicts" in demonstrate(analysed("sign(h1*h2*h3)")).reason
+    assert "no theory here predicts" in demonstrate(analysed("sign(h1*h2*h3)"), LONG).reason
 
 
 def test_a_recipe_that_theory_refuses_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,13 +70,13 @@ def test_a_recipe_that_theory_refuses_is_passed_over(monkeypatch: pytest.MonkeyP
         raise NoPrediction("not today")
 
     monkeypatch.setattr(demonstration, "predict", refused)
-    refusal = demonstrate(analysed("tanh(h1)"))
+    refusal = demonstrate(analysed("tanh(h1)"), LONG)
     assert (refusal.recipe, refusal.reason) == (None, "not today")
 
 
 @pytest.fixture(scope="module")
 def hard() -> Demonstration:
-    return demonstrate(analysed("sign(h1*h2*h3)"))
+    return demonstrate(analysed("sign(h1*h2*h3)"), LONG)
 
 
 def test_a_hard_target_is_forgotten_as_predicted(hard: Demonstration) -> None:
@@ -81,6 +92,64 @@ def test_twenty_percent_wrong_is_rejected(hard: Demonstration) -> None:
         wrong = hard.run.prediction.copy()
         wrong["overlap"] = wrong["overlap"] * factor
         assert compare(wrong, hard.run.simulation, names=["overlap"]).verdict is Agreement.DISAGREES
+
+
+def test_seeds_and_times_before_the_end_are_shown(hard: Demonstration, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seeds that were not finished are left out; where none was, all are shown as far as they came."""
+    assert hard.run is not None
+    for finished in (3, 0):
+        cut = hard.run.simulation.copy(deep=True)
+        cut["outcome"] = ("seed", np.where(np.arange(16) < finished, "ok", "interrupted"))
+        cut["overlap"] = cut["overlap"].where((cut["outcome"] == "ok") | (cut["time"] < 3))
+        monkeypatch.setattr(demonstration, "simulate", lambda *args, cut=cut, **kwargs: cut)
+        shown = demonstrate(analysed("sign(h1*h2*h3)"), LONG)
+        assert shown.run is not None
+        assert shown.run.simulation.sizes["seed"] == (finished or 16)
+        story, *overlaps, _ = demonstration_sentences(shown)
+        assert ("3 of 16 seeds before the time was over" if finished else "16 seeds, as far as they came") in story
+        assert len(overlaps) == 3
+        assert all("measured" in overlap and "nan" not in overlap for overlap in overlaps)
+
+
+def test_a_clock_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A prediction that is too slow makes room for the next algorithm; if that is, too, it is said."""
+    released, asked = threading.Event(), []
+
+    def slow(target: object, learner: object, **how: object) -> None:
+        asked.append(type(learner))
+        released.wait(60)
+        check()
+
+    monkeypatch.setattr(demonstration, "predict", slow)
+    monkeypatch.setattr("featlab.interruption._GRACE_SECONDS", 0.05)
+    begin = time.monotonic()
+    shown = demonstrate(analysed("He3(h1)"), 0.2)
+    released.set()
+    assert time.monotonic() - begin < 30
+    assert asked == [BayesAmp, ReusedBatch]
+    assert (shown.run, shown.reason) == (None, "no prediction was finished in 0.2 s; a larger budget gives it more")
+    with pytest.raises(featlab.InvalidParameter, match="budget"):
+        demonstrate(analysed("He3(h1)"), 0)
+
+
+@pytest.mark.parametrize("text", ["tanh(h1)", "He3(h1)", "sign(h1*h2*h3)", "h1 + abs(h2)"])
+def test_its_command_is_the_same_experiment(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is printed can be typed: it is parsed back to the experiment, number by number."""
+    analysis = analysed(text, 0.25)
+    recipe = next(recipe for maker in MAKERS if (recipe := maker(analysis)) is not None)
+    experiment = Experiment.of(analysis.target, recipe.learner, **recipe.sizes, seeds=recipe.seeds)
+    asked = []
+
+    def compared(experiment: Experiment, *, sizes: int, **how: object) -> None:
+        asked.append((experiment, sizes))
+        raise NoPrediction("enough is known")
+
+    monkeypatch.setattr(featlab.comparison, "predict_and_simulate", compared)
+    program, *arguments = shlex.split(command_of(experiment))
+    result = CliRunner().invoke(app, arguments)
+    assert "enough is known" in result.stderr
+    assert program == "featlab"
+    assert asked == [(experiment, 1)]
 
 
 def test_only_what_is_not_zero_is_shown() -> None:

@@ -6,14 +6,17 @@ import io
 import json
 
 import numpy as np
+import pytest
+import xarray as xr
 from rich.console import Console
 
 from featlab.comparison import ComparedRun, Demonstration, compare
 from featlab.comparison.demonstration import Recipe
+from featlab.figures.naming import direction_texts
 from featlab.learners import GiantSteps, TwoLayer
 from featlab.reports.comparison import comparison_text, prediction_text
 from featlab.reports.records import comparison_record, demonstration_record, full_record
-from featlab.reports.statements import demonstration_sentences
+from featlab.reports.statements import completed, demonstration_sentences, halfway, turned
 from tests.comparison.synthetic import measurement, prediction, truth
 
 TRUTH = truth()
@@ -92,7 +95,7 @@ def test_a_prediction_of_the_risk_alone() -> None:
 
 def test_a_demonstration_in_sentences_and_as_data() -> None:
     given = both(neurons=1)
-    recipe = Recipe("giant steps", GiantSteps(), TwoLayer(), 10_000, 5, None, "A story.")
+    recipe = Recipe("giant steps", GiantSteps(), TwoLayer(), 10_000, 5, None, "A story.", seeds=12)
     story, overlap, verdict = demonstration_sentences(Demonstration(recipe, given))
     values = given.simulation["overlap"].values[:, -1, 0, 0]
     measured = f"{values.mean():.3f} +- {values.std(ddof=1) / np.sqrt(12):.3f} measured"
@@ -102,6 +105,25 @@ def test_a_demonstration_in_sentences_and_as_data() -> None:
     record = demonstration_record(Demonstration(recipe, given))
     assert json.loads(json.dumps(record, allow_nan=False)) == record
     assert (record["algorithm"], record["samples"], record["verdict"]) == ("giant steps", 5, "agrees")
+
+
+def test_overlaps_are_those_with_the_directions_of_the_staircase() -> None:
+    """An estimate of both directions that knows only their sum: stage 1 rises, and nothing of stage 2."""
+    grown = np.array([0.1, 0.4, 0.8])
+    overlap = xr.DataArray(
+        0.5 * grown[:, None, None] * np.ones((2, 2)), dims=("time", "neuron", "direction"), coords={"time": [0, 1, 2]}
+    )
+    together = np.array([[1.0], [1.0]]) / np.sqrt(2)
+    basis = completed([together], 2)
+    np.testing.assert_allclose(basis.T @ basis, np.eye(2), atol=1e-12)
+    estimate = turned(overlap, basis, rows=True)
+    np.testing.assert_allclose(estimate[:, 0, 0], grown)
+    np.testing.assert_allclose(estimate[:, 1:, 1:], 0, atol=1e-12)
+    neurons = turned(overlap, basis, rows=False)
+    np.testing.assert_allclose(neurons[:, :, 0], grown[:, None] / np.sqrt(2) * np.ones(2))
+    assert direction_texts(basis)[0] == "(h1 + h2)/sqrt(2)"
+    assert halfway(np.array([0.0, 1, 2]), grown) == pytest.approx(1 + 0.05 / 0.4)
+    assert halfway(np.array([0.0, 1, 2]), np.array([0.1, 0.1, 0.12])) is None
 
 
 def test_no_demonstration_says_why() -> None:

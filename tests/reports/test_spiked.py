@@ -60,7 +60,7 @@ def test_every_cost_is_in_one_group(explanation: Explanation) -> None:
 
 
 def test_why_there_is_no_picture_at_the_end(explanation: Explanation) -> None:
-    refusal = demonstrate(explanation.analysis)
+    refusal = demonstrate(explanation.analysis, 10.0)
     assert refusal.recipe is None
     assert "--spike" in refusal.reason
 

@@ -114,6 +114,22 @@ def test_an_interrupted_run_returns_what_is_done(monkeypatch):
     assert np.all(np.isnan(data.overlap.values[:, 3:]))
 
 
+def test_calls_of_slow_steps_are_short(monkeypatch):
+    """By the clock of the second call, the first one that is not compiled: no call is meant to last over a second."""
+    clock, longest = [0.0], {}
+    monkeypatch.setattr(run_module.time, "perf_counter", lambda: clock[0])
+    for step in (3.0, 0.1, 1e-3, 1e-6):
+        pace, lasted = run_module._Pace(), []
+        for number in range(40):
+            steps = pace.steps
+            with pace.timing(steps):
+                clock[0] += steps * step + (20.0 if number == 0 else 1e-3)
+            lasted.append(steps * step)
+        longest[step] = max(lasted)
+    assert longest.pop(3.0) == 3.0, "one step cannot be divided"
+    assert all(0.2 < seconds < 1 for seconds in longest.values())
+
+
 def test_any_dimension_is_only_a_number():
     """The noise of one step is gamma sqrt(d): the same relative motion at a prime near 10^9 and at d = 10^12."""
     norms = []

@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from math import isfinite
 
+from featlab import interruption
 from featlab.errors import InvalidParameter
 
 DEFAULT_BUDGET = 60.0  # seconds of processor time
@@ -62,10 +63,11 @@ def doing(task: str) -> None:
 
 
 def check_time() -> None:
-    """Go on, or stop because the budget is spent."""
+    """Go on, or stop because the budget is spent, or by Ctrl-C."""
+    interruption.check()
     clock = _running.get()
     if clock is not None and clock.spent > clock.seconds:
         raise OutOfTime(
-            f"{clock.task} is not finished after {clock.seconds:g} s of processor time, the budget; a larger "
-            f"`budget` gives it more"
+            f"{clock.task} is not finished after {clock.seconds:g} s of processor time, the budget of the analysis; "
+            f"a larger one (`--analysis-budget`) gives it more"
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
+from featlab import interruption
 from featlab.compiled import keep
 
 # In fewer columns no line can be set: who asks for them (COLUMNS=0) has said nothing.
@@ -15,7 +16,17 @@ _LEAST_COLUMNS = 20
 
 
 def main() -> None:
-    """The entry point `featlab`."""
+    """The entry point `featlab`. Whoever interrupts it gets the exit code of the signal, whatever it was doing."""
+    interruption.listen()
+    code = _run()
+    number = interruption.caught()
+    if number is not None or interruption.somebody_works():
+        interruption.end(128 + number if number is not None else int(code or 0))
+    sys.exit(code)
+
+
+def _run() -> int | str | None:
+    """The command of the command line; its exit code."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns) < _LEAST_COLUMNS:
         del os.environ["COLUMNS"]
@@ -25,12 +36,15 @@ def main() -> None:
         from featlab.cli.app import app
 
         app(prog_name="featlab")
+    except SystemExit as leaving:
+        return leaving.code
     except KeyboardInterrupt:
-        sys.exit(130)
+        return 130
     except Exception as fault:  # noqa: BLE001 - the last line of defence, which says so
         from featlab.cli.errors import unforeseen
 
-        sys.exit(unforeseen(fault))
+        return unforeseen(fault)
+    return 0
 
 
 __all__ = ["main"]

@@ -19,6 +19,7 @@ import typer
 from featlab.cli.errors import INTERRUPTED, TROUBLE, exit_cleanly, fail, leave
 from featlab.cli.showing import examples
 from featlab.cli.study_running import AsJson, Retry, Scheduler, Wait, Workers, chosen_engine, progress_bar
+from featlab.interruption import say_at_end
 
 if TYPE_CHECKING:
     from featlab.exhibits import Exhibit, Report, Size
@@ -86,6 +87,7 @@ def run_exhibits(
     failures: list[str] = []
     waiting: list[str] = []
     unwritten: str | None = None
+    say_at_end("; the same command goes on from there")
     with progress_bar(sys.stderr.isatty() and not as_json and on is not None) as bar:
         for exhibit in chosen:
             try:

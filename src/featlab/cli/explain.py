@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from featlab.cli.errors import exit_cleanly, fail
+from featlab.cli.errors import INTERRUPTED, exit_cleanly, fail
 from featlab.cli.experiment_options import AlignmentOption, SpikeOption, spiked_inputs
 from featlab.cli.showing import check_output, examples, show, write_output
+from featlab.interruption import saving
 
 if TYPE_CHECKING:
+    from featlab.analysis.budget import Tell
     from featlab.reports import Explanation
-    from featlab.targets import SpikeLaw
+
+_UNITS = {"": 1.0, "s": 1.0, "min": 60.0, "h": 3600.0}
 
 EXPLAIN_EPILOG = examples(
     'featlab explain "He3(h1)"',
@@ -25,6 +30,7 @@ EXPLAIN_EPILOG = examples(
     'featlab explain "sign(h1*h2)" --html explanation.html --no-simulation',
     'featlab explain "He3(h1)" --html explanation.html --gallery gallery',
     'featlab explain "He3(h1)" --spike 0.8 --alignment 0.2',
+    'featlab explain "h1 + abs(h2)" --budget 1min',
 )
 
 
@@ -53,44 +59,82 @@ def explain(
     ] = None,
     simulation: Annotated[
         bool,
-        typer.Option(help="End with theory over simulation of the cheapest algorithm that learns it (ten seconds)."),
+        typer.Option(help="End with a demonstration: theory over simulation of the cheapest algorithm that learns it."),
     ] = True,
     budget: Annotated[
-        float, typer.Option(metavar="S", help="Seconds of processor time for the analysis; the rest is a doubt.")
-    ] = 60.0,
+        str,
+        typer.Option(metavar="TIME", help="Time for the demonstration, by the clock, such as 30s or 2min."),
+    ] = "10s",
+    analysis_budget: Annotated[
+        str, typer.Option(metavar="TIME", help="Processor time for the analysis; what is open by then is a doubt.")
+    ] = "60s",
 ) -> None:
     """Tell what can be learned of a function: exponents, staircase, verdict, sample costs, theory over simulation."""
     if gallery is not None and html is None:
         fail(f"--gallery: got {gallery!r}, but only a page has links; give --html FILE, too")
     check_output("--html", html)
-    explanation = _explained(expression, noise, spiked_inputs(spike, alignment), dim, simulation, budget)
-    if as_json:
-        import json
+    seconds, longest = _seconds("--budget", budget), _seconds("--analysis-budget", analysis_budget)
+    inputs, interrupted = spiked_inputs(spike, alignment), False
+    from featlab.reports import explain as compute
 
-        typer.echo(json.dumps(explanation.to_dict(), indent=2, allow_nan=False))
-    else:
+    with _note("Analysing the target") as tell:
+        explanation = compute(expression, noise=noise, inputs=inputs, dim=dim, analysis_budget=longest, tell=tell)
+    if not as_json:
         show(explanation)
-    if html is not None:
-        page = partial(_page, explanation, _seen_from(html, gallery))
-        write_output("--html", html, page, "page", quiet=as_json)
+    with saving():
+        if simulation:
+            explanation, interrupted = _demonstrated(explanation, seconds, shown=not as_json)
+        if as_json:
+            import json
+
+            typer.echo(json.dumps(explanation.to_dict(), indent=2, allow_nan=False))
+        if html is not None:
+            page = partial(_page, explanation, _seen_from(html, gallery))
+            write_output("--html", html, page, "page", quiet=as_json)
+    if interrupted:
+        typer.echo("featlab: interrupted; the analysis was finished, its demonstration was not", err=True)
+        raise typer.Exit(INTERRUPTED)
 
 
-def _explained(
-    expression: str, noise: float, inputs: SpikeLaw | None, dim: float | None, simulation: bool, budget: float
-) -> Explanation:
-    """The explanation; if a person is watching, with a note of what is being computed."""
+def _demonstrated(explanation: Explanation, seconds: float, *, shown: bool) -> tuple[Explanation, bool]:
+    """The explanation with its demonstration, which is shown; without it, and True, if Ctrl-C came before its end."""
+    try:
+        with _note(f"Demonstration, at most {seconds:g} s") as tell:
+            explanation = explanation.demonstrated(seconds, tell)
+    except KeyboardInterrupt:
+        return explanation, True
+    if shown and explanation.demonstration is not None:
+        from rich.console import Group
+
+        from featlab.reports.terminal import demonstration_parts
+
+        show(Group(*demonstration_parts(explanation.demonstration)))
+    return explanation, False
+
+
+@contextmanager
+def _note(what: str) -> Iterator[Tell | None]:
+    """A line on what is being computed while it lasts, if a person is watching; the steps are told to it."""
     from rich.console import Console
 
     watched = Console(stderr=True)
-    note = "Analysing the target, then simulating it" if simulation else "Analysing the target"
-    with watched.status(f"{note} ...") if watched.is_terminal else nullcontext() as status:
-        from featlab.reports import explain as compute
+    if not watched.is_terminal:
+        yield None
+        return
+    with watched.status(f"{what} ...") as status:
+        yield lambda step: status.update(f"{what}: {step} ...")
 
-        def tell(step: str) -> None:
-            if status is not None:
-                status.update(f"{note}: {step} ...")
 
-        return compute(expression, noise=noise, inputs=inputs, dim=dim, simulation=simulation, budget=budget, tell=tell)
+def _seconds(option: str, text: str) -> float:
+    """A time such as 30s, 2min, 1h; a number alone is seconds."""
+    found = re.fullmatch(r"([0-9.]+(?:e[-+]?[0-9]+)?) *(s|min|h|)", text.strip())
+    try:
+        seconds = float(found[1]) * _UNITS[found[2]] if found else 0.0
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        fail(f"{option}: got {text!r}, expected a time above 0 such as 30s, 2min or 1h")
+    return seconds
 
 
 def _page(explanation: Explanation, gallery: str | None) -> bytes:

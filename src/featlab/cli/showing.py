@@ -12,6 +12,7 @@ import typer
 
 from featlab.cli.errors import TROUBLE, fail
 from featlab.files import check_writable, fault_words, write_bytes
+from featlab.interruption import saving
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -62,13 +63,14 @@ def deliver(
     text: Callable[[], RenderableType],
 ) -> None:
     """JSON, or the text unless quiet; then the picture if a file is named for it. Each is made only when wanted."""
-    if as_json:
-        typer.echo(json.dumps(record(), allow_nan=False))
-    elif not quiet:
-        show(text())
-    if figure is not None:
-        unsaid = None if as_json or not quiet else lambda: show(text())
-        write_output("--figure", figure, lambda: _drawn(draw(), figure), "picture", quiet=quiet, unsaid=unsaid)
+    with saving():
+        if as_json:
+            typer.echo(json.dumps(record(), allow_nan=False))
+        elif not quiet:
+            show(text())
+        if figure is not None:
+            unsaid = None if as_json or not quiet else lambda: show(text())
+            write_output("--figure", figure, lambda: _drawn(draw(), figure), "picture", quiet=quiet, unsaid=unsaid)
 
 
 def write_output(

@@ -25,6 +25,7 @@ from featlab.cli.study_text import (
     progress_record,
     progress_text,
 )
+from featlab.interruption import say_at_end
 
 if TYPE_CHECKING:
     from featlab.study.description import Study
@@ -88,6 +89,7 @@ def run(
     on, opened = chosen_engine(engine, workers, scheduler), _opened(file, store)
     if fresh:
         _refuse_if_queued(opened[-1])
+    say_at_end("; the same command goes on from there")
     with progress_bar(sys.stderr.isatty() and not quiet and not as_json) as bar:
         try:
             progress = fill(

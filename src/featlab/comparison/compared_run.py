@@ -90,7 +90,7 @@ def in_the_limit(
     """Compare the limit of an experiment of which prediction and simulation are known: it is run at the other sizes."""
     rungs = ladder(experiment, first[0].attrs["limit"], sizes)
     pairs = [first]
-    if Outcome.INTERRUPTED not in first[1]["outcome"].values and first[0].attrs["outcome"] != Outcome.DIVERGED:
+    if not _interrupted(first[1]) and first[0].attrs["outcome"] != Outcome.DIVERGED:
         pairs += _at_other_sizes(experiment, rungs[1:], first[0], progress)
     rungs = rungs[: len(pairs)]
     compared, notes = _populations(experiment, pairs)
@@ -118,11 +118,24 @@ def _at_other_sizes(
     for the starts is asked once for the starts of all sizes."""
     same = bool(rungs) and all(_same_question(experiment, rung, answer) for rung in rungs)
     if not experiment.needs_start or not same:
-        return [_both(rung, answer if same else None, progress) for rung in rungs]
-    runs = [_seen_from_the_start(rung, progress) for rung in rungs]
+        pairs: list[tuple[xr.Dataset, xr.Dataset]] = []
+        for rung in rungs:
+            pairs.append(_both(rung, answer if same else None, progress))
+            if _interrupted(pairs[-1][1]):
+                break
+        return pairs
+    runs: list[xr.Dataset] = []
+    for rung in rungs:
+        runs.append(_seen_from_the_start(rung, progress))
+        if _interrupted(runs[-1]):
+            break
     starts = xr.concat([run[[*experiment.needs_start]].isel(time=[0]) for run in runs], "seed")
     predictions = predict_experiment(experiment, starts, progress)
     return [(predictions.sel(seed=run["seed"]), run) for run in runs]
+
+
+def _interrupted(run: xr.Dataset) -> bool:
+    return Outcome.INTERRUPTED in run["outcome"].values
 
 
 def _seen_from_the_start(experiment: Experiment, progress: bool | None) -> xr.Dataset:

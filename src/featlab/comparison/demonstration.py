@@ -1,4 +1,4 @@
-"""The cheapest algorithm that learns a target, predicted and simulated, within seconds: theory shown at work.
+"""The cheapest algorithm that learns a target, predicted and simulated, in a given time: theory shown at work.
 
 Which algorithm it is follows from the analysis. One-pass SGD where it needs n = O(d) samples to find the one direction;
 else message passing, which needs the fewest samples of all that is efficient, where state evolution and a simulation
@@ -6,28 +6,41 @@ take seconds: one direction, a polynomial plus a parity, or two directions with 
 story says so. Of a target that is hard nothing efficient is known at n = O(d): there batch reuse shows that even what
 is known at the start is lost. Recipes start where the prediction is certain: orthogonal to the directions, or with a
 stated overlap with each of them.
+
+A clock ends it, whatever was chosen: seeds and times that were reached by then are shown. A prediction that takes too
+long makes room for the next algorithm.
 """
 
 from __future__ import annotations
 
+import shlex
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from featlab.analysis import Analysis, Verdict
+from featlab.analysis.budget import Tell
 from featlab.comparison.agreement import Agreement, compare
 from featlab.comparison.compared_run import ComparedRun, in_the_limit
+from featlab.errors import InvalidParameter
 from featlab.experiments.experiment import Experiment
+from featlab.experiments.text import experiment_to_text
 from featlab.gaussian.activations import activation
+from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import gauss_pieces
+from featlab.interruption import in_time
 from featlab.learners.amp import BayesAmp
 from featlab.learners.online import OnlineSgd
 from featlab.learners.protocol import Learner
 from featlab.learners.reuse import ReusedBatch
 from featlab.learners.steps import StepLaw
 from featlab.learners.students import TwoLayer
+from featlab.outcome import Outcome
 from featlab.simulation.amp_mixture import why_not
 from featlab.simulation.simulator import simulate
 from featlab.targets import Target
@@ -36,6 +49,10 @@ from featlab.theory.bayes.symmetry import reflections
 from featlab.theory.prediction import predict
 from featlab.theory.question import NoPrediction
 
+# Of the time that is left, a prediction may take this much, so that another algorithm has its turn.
+_SHARE = 0.6
+_MEMORY = 2**30
+_OBSERVED = ("overlap",)
 _SEEDS = 16
 _ONE_PASS_DIM, _REUSE_DIM = 1000, 10_000
 _PLANTED = 0.1
@@ -82,45 +99,122 @@ class Recipe:
         """The keyword arguments that its prediction and its simulation have in common."""
         return {"dim": self.dim, "samples": self.samples, "times": self.times, "student": self.student}
 
+    @property
+    def words(self) -> str:
+        """What is run, and how large it is."""
+        samples = "" if self.samples is None else f", n = {self.samples:,}"
+        return f"{self.algorithm} at d = {self.dim:,}{samples}, {self.seeds} seeds"
+
 
 @dataclass(frozen=True)
 class Demonstration:
-    """A recipe carried out; or, where there is none, why."""
+    """A recipe carried out; or, where it was not, why.
+
+    Attributes:
+        recipe, run: None where there is none.
+        reason: why there is no run.
+        stages: the directions of each stage of the grand staircase, (rank, count).
+        command: what to type to make it again; empty where there is no text for it.
+    """
 
     recipe: Recipe | None
     run: ComparedRun | None
     reason: str = ""
+    stages: tuple[Floats, ...] = ()
+    command: str = ""
 
 
-def demonstrate(analysis: Analysis) -> Demonstration:
-    """Predict and simulate the cheapest algorithm that learns the analysed target; bounded to about ten seconds."""
+def demonstrate(
+    analysis: Analysis, budget: float, tell: Tell | None = None, begin: float | None = None
+) -> Demonstration:
+    """Predict and simulate the cheapest algorithm that learns the analysed target.
+
+    Args:
+        budget: seconds, by the clock on the wall; what is done by then is shown.
+        tell: is called with a few words whenever a phase begins.
+        begin: when its time began (`time.monotonic`), if not now.
+    """
+    if isinstance(budget, bool) or not 0 < budget < np.inf:
+        raise InvalidParameter("budget", budget, "seconds for the demonstration, a finite number above 0")
     if analysis.verdict is Verdict.OPEN:
         reason = "its algorithms are predicted for isotropic inputs; `featlab simulate --spike` runs them under a spike"
         return Demonstration(None, None, reason)
     refused = "no theory here predicts an algorithm for so many directions"
     if analysis.verdict is Verdict.UNDECIDED:
         refused = "the analysis is undecided, so that no algorithm is known to learn it"
+    tell, deadline = tell or (lambda words: None), (time.monotonic() if begin is None else begin) + budget
     for maker in MAKERS:
+        left = deadline - time.monotonic()
+        tell("predicting")
         try:
-            recipe = maker(analysis)
-            if recipe is not None:
-                return Demonstration(recipe, _carried_out(analysis, recipe))
+            made = in_time(partial(_predicted, maker, analysis), left if maker is MAKERS[-1] else _SHARE * left)
         except NoPrediction as fault:
             refused = str(fault)
+        except TimeoutError:
+            refused = f"no prediction was finished in {budget:g} s; a larger budget gives it more"
+        else:
+            if made is not None:
+                tell(f"simulating {made[0].words}")
+                return _carried_out(analysis, *made, budget, deadline)
     return Demonstration(None, None, refused)
 
 
-def _carried_out(analysis: Analysis, recipe: Recipe) -> ComparedRun:
-    observed = ("overlap",)
-    prediction = predict(analysis.target, recipe.learner, **recipe.sizes, observe=observed)
-    how: dict[str, Any] = {"seeds": recipe.seeds, "observe": observed, "progress": False}
-    run = simulate(analysis.target, recipe.learner, **recipe.sizes, **how)
-    found = compare(prediction, run, names=observed)
-    if found.verdict is not Agreement.DISAGREES:
-        return ComparedRun(prediction, run, found)
+def _predicted(maker: Maker, analysis: Analysis) -> tuple[Recipe, xr.Dataset] | None:
+    recipe = maker(analysis)
+    if recipe is None:
+        return None
+    return recipe, predict(analysis.target, recipe.learner, **recipe.sizes, observe=_OBSERVED)
+
+
+def _carried_out(
+    analysis: Analysis, recipe: Recipe, prediction: xr.Dataset, budget: float, deadline: float
+) -> Demonstration:
+    experiment = Experiment.of(analysis.target, recipe.learner, **recipe.sizes, seeds=recipe.seeds)
+    stages = tuple(stage.directions for stage in analysis.grand_staircase)
+    shown = Demonstration(recipe, None, stages=stages, command=_command(experiment))
+    experiment = replace(experiment, observe=_OBSERVED)
+    limited = replace(experiment, memory=_MEMORY)
+    try:
+        run = in_time(partial(simulate, limited, progress=False), deadline - time.monotonic())
+    except TimeoutError:
+        return replace(shown, reason=f"it is predicted, but no run was finished in {budget:g} s")
+    finished = run["outcome"].values != Outcome.INTERRUPTED
+    whole, run = bool(np.all(finished)), run.isel(seed=finished) if np.any(finished) else run
+    found = compare(prediction, run, names=_OBSERVED)
+    if found.verdict is not Agreement.DISAGREES or not whole:
+        return replace(shown, run=ComparedRun(prediction, run, found))
     # One size cannot tell a wrong prediction from a finite dimension; several can.
-    experiment = Experiment.of(analysis.target, recipe.learner, **recipe.sizes, seeds=recipe.seeds, observe=observed)
-    return in_the_limit(experiment, (prediction, run), observed, progress=False)
+    several = partial(in_the_limit, experiment, (prediction, run), _OBSERVED, progress=False)
+    try:
+        return replace(shown, run=in_time(several, deadline - time.monotonic()))
+    except TimeoutError:
+        reason = f"at this size they differ, and {budget:g} s were too short for others, which would tell why: "
+        found = replace(found, verdict=Agreement.CANNOT_TELL, reason=reason + found.reason)
+        return replace(shown, run=ComparedRun(prediction, run, found))
+
+
+def _command(experiment: Experiment) -> str:
+    """What makes the comparison again; at more than one size without its last option. Empty for functions."""
+    if experiment.target.tree is None:
+        return ""
+    said = experiment_to_text(experiment)
+    if experiment.seeds == tuple(range(len(experiment.seeds))):
+        said["seeds"] = len(experiment.seeds)
+    words = ["featlab", "compare", shlex.quote(said.pop("target"))]
+    for name, value in said.items():
+        option = name.replace("_", "-")
+        if isinstance(value, bool):
+            words.append(f"--{option}" if value else f"--no-{option}")
+        else:
+            words += [f"--{option}", shlex.quote(_option_text(value))]
+    return " ".join([*words, "--sizes", "1"])
+
+
+def _option_text(value: Any) -> str:
+    if not isinstance(value, list):
+        return str(value)
+    rows = all(isinstance(part, list) for part in value)
+    return (";" if rows else ",").join(map(_option_text, value))
 
 
 def _learnable(analysis: Analysis) -> bool:
@@ -138,13 +232,14 @@ def _one_pass(analysis: Analysis) -> Recipe | None:
         return None
     pull = abs(float(energies.coefficients[1][0])) * _slope_moment(1)
     noise = _second_moment(analysis) * _slope_moment(2)
-    step, time = 0.2 * pull / noise, 15 * noise / pull**2
-    if time > _MOST_TIME:
+    step, last = _short(0.2 * pull / noise), _short(15 * noise / pull**2)
+    if last > _MOST_TIME:
         return None
     learner = OnlineSgd(StepLaw(step, 1), loss="correlation", constraint="spherical")
     student = TwoLayer(activation=_SGD_ACTIVATION, start="orthogonal")
-    story = f"One-pass SGD finds h1 from n = {time:.0f} d samples, each seen once, starting orthogonal to it."
-    return Recipe("one-pass SGD", learner, student, _ONE_PASS_DIM, None, tuple(np.linspace(0, time, _LOOKS)), story)
+    story = f"One-pass SGD finds h1 from n = {last:.0f} d samples, each seen once, starting orthogonal to it."
+    times = tuple(map(_short, np.linspace(0, last, _LOOKS)))
+    return Recipe("one-pass SGD", learner, student, _ONE_PASS_DIM, None, times, story)
 
 
 def _message_passing(analysis: Analysis) -> Recipe | None:
@@ -188,7 +283,7 @@ def _batch_reuse(analysis: Analysis) -> Recipe | None:
     planted, samples = ((_PLANTED,) * analysis.target.rank,), _REUSE_RATIO * _REUSE_DIM
     students = [TwoLayer(biases=-0.5, second_scale=sign, start="planted", planted=planted) for sign in (1.0, -1.0)]
     two_steps, every = (
-        ReusedBatch(steps, _second_moment(analysis) ** -0.5, loss="correlation", constraint="spherical")
+        ReusedBatch(steps, _short(_second_moment(analysis) ** -0.5), loss="correlation", constraint="spherical")
         for steps in (2, _REUSE_STEPS)
     )
 
@@ -197,6 +292,11 @@ def _batch_reuse(analysis: Analysis) -> Recipe | None:
         return float(np.sum(predicted["overlap"][-1] ** 2))
 
     return Recipe("batch reuse", every, max(students, key=kept), _REUSE_DIM, samples, None, story)
+
+
+def _short(number: float) -> float:
+    """Three digits do, and a command with them can be typed."""
+    return float(f"{number:.3g}")
 
 
 def _second_moment(analysis: Analysis) -> float:
@@ -213,4 +313,5 @@ def _slope_moment(power: int) -> float:
 
 
 # The recipes, cheapest first; each says whether it applies.
-MAKERS: tuple[Callable[[Analysis], Recipe | None], ...] = (_one_pass, _message_passing, _batch_reuse)
+Maker = Callable[[Analysis], Recipe | None]
+MAKERS: tuple[Maker, ...] = (_one_pass, _message_passing, _batch_reuse)

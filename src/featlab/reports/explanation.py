@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from featlab.analysis import Analysis, analyse
@@ -21,6 +22,7 @@ if TYPE_CHECKING:  # it runs simulations, which most explanations do not ask for
     from featlab.comparison import Demonstration
 
 _LARGEST_DIM = 10**15
+_DEMONSTRATION_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,13 @@ class Explanation:
     analysis: Analysis
     dim: int | None = None
     demonstration: Demonstration | None = None
+
+    def demonstrated(self, budget: float = _DEMONSTRATION_SECONDS, tell: Tell | None = None) -> Explanation:
+        """The same with a demonstration, which takes at most about so many seconds; `tell` hears of its phases."""
+        begin = monotonic()
+        from featlab.comparison.demonstration import demonstrate  # JAX comes with it, which takes its time, too
+
+        return replace(self, demonstration=demonstrate(self.analysis, budget, tell, begin))
 
     @property
     def target(self) -> Target:
@@ -86,7 +95,8 @@ def explain(
     simulation: bool = False,
     rank: int | None = None,
     kinks: Sequence[Callable[[Floats], Floats]] = (),
-    budget: float = DEFAULT_BUDGET,
+    budget: float = _DEMONSTRATION_SECONDS,
+    analysis_budget: float = DEFAULT_BUDGET,
     tell: Tell | None = None,
 ) -> Explanation:
     """Explain a target: exponents, staircases, verdict, sample costs.
@@ -98,27 +108,24 @@ def explain(
         inputs: the law of the inputs: `Isotropic()`, `Spiked(...)`, `SpikeLaw(...)`; a target keeps its own unless it
             is given. Under a spike the costs are those that are proven there, and there is no verdict.
         dim: also give the sample costs as numbers at this dimension of the inputs.
-        simulation: end with a picture: the cheapest algorithm that learns it, predicted and simulated, which takes
-            up to ten seconds.
+        simulation: end with a demonstration: the cheapest algorithm that learns it, predicted and simulated.
         rank: the number of directions of a function; only for functions.
         kinks: functions of the fields that are zero where a function jumps or bends; jumps on planes are found.
-        budget: seconds of processor time for the analysis; what is not decided by then is a doubt that says so.
-        tell: is called with a few words whenever a step of the analysis begins.
+        budget: seconds for the demonstration, by the clock; the seeds and times that were reached by then are shown.
+        analysis_budget: seconds of processor time for the analysis, so that a busy machine changes no verdict; what is
+            not decided by then is a doubt that says so.
+        tell: is called with a few words whenever a step of the analysis or a phase of the demonstration begins.
 
     Raises:
         InvalidTarget: the source is not a target that can be analysed.
-        InvalidParameter: the noise, the dimension or the budget is out of range.
+        InvalidParameter: the noise, the dimension or a budget is out of range.
     """
     asked = None if dim is None else _checked_dim(dim)
     what = target(source, noise=noise, inputs=inputs, rank=rank, kinks=kinks)
     if asked is not None and asked < what.rank:
         raise InvalidParameter("dim", dim, f"at least the number of directions, {what.rank}")
-    analysis = analyse(what, budget, tell)
-    if not simulation:
-        return Explanation(analysis, asked)
-    from featlab.comparison.demonstration import demonstrate
-
-    return Explanation(analysis, asked, demonstrate(analysis))
+    explanation = Explanation(analyse(what, analysis_budget, tell), asked)
+    return explanation.demonstrated(budget, tell) if simulation else explanation
 
 
 def _checked_dim(dim: float) -> int:

@@ -22,6 +22,7 @@ from featlab.exhibits import Exhibit, Report, Size, all_exhibits
 from featlab.exhibits.report import read_report, report_path
 from featlab.exhibits.verdict import CheckResult, ClaimVerdict
 from featlab.files import fault_words, write_bytes, write_text
+from featlab.interruption import half_written, undivided
 from featlab.reports.exhibits import REPORT_TEXTS, ReportedExhibit, by_document, verdict_counts
 from featlab.reports.templating import fill
 from featlab.reports.untrusted import picture
@@ -94,12 +95,14 @@ def _check_place(directory: Path, place: Path) -> None:
 def _built_beside(place: Path) -> Iterator[Path]:
     """A new directory that takes the place of the old one when it is complete; after a failure the old one stands."""
     beside = place.with_name(f".featlab-{secrets.token_hex(8)}")
-    beside.mkdir(_DIRECTORY_MODE)
-    try:
-        yield beside
-        _take_place(beside, place)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
+    with half_written(beside):
+        beside.mkdir(_DIRECTORY_MODE)
+        try:
+            yield beside
+            with undivided():
+                _take_place(beside, place)
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
 
 
 def _take_place(beside: Path, place: Path) -> None:

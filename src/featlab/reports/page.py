@@ -53,6 +53,7 @@ def page(
         pictures=pictures,
         residuals=_residuals(analysis),
         demonstration=sentences,
+        command=demonstration and demonstration.command,
         links=links_of(analysis),
         gallery=gallery and gallery.rstrip("/"),
     )

@@ -114,7 +114,7 @@ def demonstration_record(demonstration: Demonstration) -> dict[str, Any]:
     """What was run and what came of it; or why there is none."""
     recipe, run = demonstration.recipe, demonstration.run
     if recipe is None or run is None:
-        return {"algorithm": None, "reason": demonstration.reason}
+        return {"algorithm": recipe and recipe.algorithm, "reason": demonstration.reason}
     return {
         "algorithm": recipe.algorithm,
         "learner": repr(recipe.learner),
@@ -124,6 +124,8 @@ def demonstration_record(demonstration: Demonstration) -> dict[str, Any]:
         "seeds": run.simulation.sizes["seed"],
         "time": run.prediction["time"].values.tolist(),
         "story": recipe.story,
+        "staircase": [_vectors(stage) for stage in demonstration.stages],
+        "command": demonstration.command,
         **comparison_record(run.comparison),
     }
 

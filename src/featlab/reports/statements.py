@@ -10,19 +10,28 @@ from dataclasses import dataclass
 from math import floor, log, log10
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from featlab.analysis import Analysis, Verdict
 from featlab.analysis.sample_cost import SampleCost
 from featlab.analysis.staircase import GrandStage, Kind, Stage
 from featlab.citations import Citation, cite
 from featlab.comparison.curves import visible_curves
-from featlab.figures.naming import directions_text, ratio_relation, ratio_text
+from featlab.figures.naming import direction_texts, directions_text, ratio_relation, ratio_text
+from featlab.gaussian.hermite import Floats
+from featlab.outcome import Outcome
 from featlab.reports.verdict_sentence import verdict_sentence
 from featlab.targets import Target
 from featlab.targets.inputs import Inputs, Isotropic, Spiked, SpikeLaw
 
 if TYPE_CHECKING:  # it runs simulations, which most explanations do not ask for
-    from featlab.comparison import ComparedRun, Demonstration
+    import xarray as xr
 
+    from featlab.comparison import ComparedRun, Demonstration
+    from featlab.comparison.demonstration import Recipe
+
+_MOVES = 0.05
+_UNITS = {"one-pass": "d steps", "steps": "steps", "iterations": "iterations"}
 _WEAK_SIGNAL = 1e-2
 _CONDITIONAL = "Later ratios take earlier directions as exactly known: lower bounds for AMP."
 
@@ -274,19 +283,82 @@ def demonstration_sentences(demonstration: Demonstration | None) -> list[str]:
     if demonstration is None:
         return []
     recipe, run = demonstration.recipe, demonstration.run
-    if recipe is None or run is None:
+    if recipe is None:
         return [f"There is none: {demonstration.reason}."]
+    if run is None:
+        return [f"{recipe.words[:1].upper()}{recipe.words[1:]}: {demonstration.reason}."]
     reason = run.comparison.reason
     verdict = f"Theory and simulation: {run.comparison.verdict}. {reason[:1].upper()}{reason[1:]}"
-    return [f"{recipe.story} d = {recipe.dim:,}, {run.simulation.sizes['seed']} seeds.", *_overlaps(run), verdict]
+    return [
+        f"{recipe.story} d = {recipe.dim:,}, {_reached(recipe, run.simulation)}.",
+        *_overlaps(demonstration, run),
+        verdict,
+    ]
 
 
-def _overlaps(run: ComparedRun) -> Iterator[str]:
-    """From where to where each overlap went, as predicted and as measured."""
-    overlap = run.comparison.quantities["overlap"]
-    for curve in visible_curves(overlap.theory):
-        begin, predicted = (float(overlap.theory.isel({"time": time, **curve.place})) for time in (0, -1))
-        end = {"time": -1, **curve.place}
-        measured, error = (float(part.isel(end)) for part in (overlap.simulation, overlap.error))
-        change = f"{begin:.3f} at first, then {predicted:.3f} predicted, {measured:.3f} +- {error:.3f} measured"
-        yield f"overlap {curve.label}: {change}"
+def _reached(recipe: Recipe, simulation: xr.Dataset) -> str:
+    """How many seeds there are, or how far they came in the time that they had."""
+    seeds = simulation.sizes["seed"]
+    if Outcome.INTERRUPTED in simulation["outcome"].values:
+        return f"{seeds} seeds, as far as they came before the time was over"
+    return f"{seeds} seeds" if seeds >= recipe.seeds else f"{seeds} of {recipe.seeds} seeds before the time was over"
+
+
+def _overlaps(demonstration: Demonstration, run: ComparedRun) -> Iterator[str]:
+    """From where to where the overlap with each direction of the staircase went, predicted and measured, and when."""
+    overlap, stages = run.comparison.quantities["overlap"], demonstration.stages
+    rank = overlap.theory.sizes["direction"]
+    basis = completed(stages, rank)
+    # The rows of an estimate stand for directions, and are turned with them; neurons stay what they are.
+    rows = demonstration.recipe is not None and demonstration.recipe.student is None
+    theory, measured = (turned(part, basis, rows) for part in (overlap.theory, overlap.simulation))
+    error = turned(overlap.error**2, basis**2, rows) ** 0.5  # as if independent, where a direction is no axis
+    names, numbers = direction_texts(basis), [place for place, stage in enumerate(stages, 1) for _ in stage.T]
+    unit = "" if demonstration.recipe is None or len(stages) < 2 else _UNITS[demonstration.recipe.learner.clock]
+    for curve in visible_curves(theory):
+        which = curve.place["direction"]
+        label = names[which] + curve.label.removeprefix(f"h{which + 1}")
+        place = f"stage {numbers[which]}, " if unit and which < len(numbers) else ""
+        course = _course(theory.isel(curve.place), measured.isel(curve.place), error.isel(curve.place), unit)
+        yield f"{place}overlap {label}: {course}"
+
+
+def _course(theory: xr.DataArray, measured: xr.DataArray, error: xr.DataArray, unit: str) -> str:
+    """From where to where, at the last time that was reached; if there is a unit, when half of the way was made."""
+    known = np.flatnonzero(np.isfinite(measured.values))
+    if not known.size:
+        return f"{float(theory[0]):.3f} at first, then {float(theory[-1]):.3f} predicted, nothing measured"
+    last = int(known[-1])
+    begin, predicted, found, wide = (
+        float(part[place]) for part, place in ((theory, 0), (theory, last), (measured, last), (error, last))
+    )
+    spread = "" if np.isnan(wide) else f" +- {wide:.3f}"
+    words = f"{begin:.3f} at first, then {predicted:.3f} predicted, {found:.3f}{spread} measured"
+    times = theory["time"].values[: last + 1]
+    halves = [halfway(times, part.values[: last + 1]) for part in (theory, measured)]
+    if not unit or None in halves:
+        return words
+    return f"{words}; half of the way after {halves[0]:.1f} {unit} predicted, {halves[1]:.1f} measured"
+
+
+def halfway(times: Floats, values: Floats) -> float | None:
+    """When a curve has made half of its way, on straight lines between the times; None if it hardly moves."""
+    made = (values - values[0]) / (values[-1] - values[0]) if abs(values[-1] - values[0]) > _MOVES else values * np.nan
+    beyond = np.flatnonzero(made >= 0.5)
+    if not beyond.size:
+        return None
+    after = int(beyond[0])
+    return float(np.interp(0.5, made[after - 1 : after + 1], times[after - 1 : after + 1]))
+
+
+def completed(stages: Sequence[Floats], rank: int) -> Floats:
+    """The directions of all stages, then as many others as there are, orthonormal: (rank, rank)."""
+    found = np.hstack([np.zeros((rank, 0)), *stages])
+    return np.hstack([found, np.linalg.svd(found)[0][:, found.shape[1] :]])
+
+
+def turned(overlaps: xr.DataArray, basis: Floats, rows: bool) -> xr.DataArray:
+    """The overlaps M of every time with other directions, the columns of a basis B: M B, of an estimate B^T M B."""
+    ordered = overlaps.transpose(..., "neuron", "direction")
+    values = ordered.values @ basis
+    return ordered.copy(data=basis.T @ values if rows else values)

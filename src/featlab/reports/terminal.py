@@ -37,11 +37,34 @@ _STYLES = {
 }
 _FIXED = {"no_wrap": True}
 _WIDEST_STAGE = 34
+_COMMAND_COLUMNS = 68
 
 
 def render(analysis: Analysis, dim: int | None, demonstration: Demonstration | None = None) -> Group:
     """Everything, in the order in which a reader asks for it."""
-    return Group(*_parts(analysis, dim, demonstration))
+    shown = () if demonstration is None else demonstration_parts(demonstration)
+    return Group(*_parts(analysis, dim), *shown)
+
+
+def demonstration_parts(demonstration: Demonstration) -> Iterator[RenderableType]:
+    """What comes after all else, for it comes later."""
+    yield _heading("Theory over simulation")
+    yield from (_indented(Text(sentence)) for sentence in demonstration_sentences(demonstration))
+    if demonstration.command:
+        yield _indented(Text("The same again, or larger (--seeds, --dim; at three sizes without --sizes):"))
+        yield _indented(Text(_continued(demonstration.command)), by=4)
+
+
+def _continued(command: str) -> str:
+    """A long command on several lines, which a shell takes as one; broken only where an option begins."""
+    first, *options = command.split(" --")
+    lines = [first]
+    for option in options:
+        if len(lines[-1]) + len(option) < _COMMAND_COLUMNS:
+            lines[-1] += f" --{option}"
+        else:
+            lines.append(f"  --{option}")
+    return " \\\n".join(lines)
 
 
 def plain_text(what: RenderableType, width: int) -> str:
@@ -52,7 +75,7 @@ def plain_text(what: RenderableType, width: int) -> str:
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
 
-def _parts(analysis: Analysis, dim: int | None, demonstration: Demonstration | None) -> Iterator[RenderableType]:
+def _parts(analysis: Analysis, dim: int | None) -> Iterator[RenderableType]:
     said = state(analysis, dim)
     marks = _Marks(links_of(analysis, residuals=False), said.papers)
     yield Text.assemble((said.target, "bold"), (f"   ({said.setting})", "dim"))
@@ -76,9 +99,6 @@ def _parts(analysis: Analysis, dim: int | None, demonstration: Demonstration | N
         sizes = "as powers of d" if dim is None else f"and at d = {dim:,} without the unknown constant"
         yield _heading(f"Samples needed, {sizes}")
         yield from _costs(said.costs, marks)
-    if demonstration is not None:
-        yield _heading("Theory over simulation")
-        yield from (_indented(Text(sentence)) for sentence in demonstration_sentences(demonstration))
     if marks.links.letters:
         yield _heading("Exhibits that show it (featlab exhibit run ID)")
         entries = [Text(f"{{{letter}}} {id}", style="dim") for id, letter in marks.links.letters.items()]

@@ -19,6 +19,7 @@ import numpy as np
 from jax import Array, lax
 
 from featlab.experiments.schedule import Schedule
+from featlab.interruption import check, saving
 from featlab.outcome import DIVERGED_NORM
 from featlab.precision import double_precision
 from featlab.progress import progress_bar
@@ -29,7 +30,7 @@ from featlab.simulation.programs import shared
 from featlab.simulation.random import fold, named
 
 _CALL_SECONDS = 0.5
-_FIRST_CALL_STEPS = 1024
+_MOST_GROWTH = 1024.0
 
 
 class Carry(NamedTuple):
@@ -70,7 +71,8 @@ def run(
         try:
             for group in range(groups):
                 chosen = np.minimum(np.arange(group * size, (group + 1) * size), count - 1)
-                parts.append(_run_group(problem, plan, names, jax.device_put(keys[chosen]), advance_bar))
+                with saving(bool(parts)):
+                    parts.append(_run_group(problem, plan, names, jax.device_put(keys[chosen]), advance_bar))
                 if not parts[-1].finished.all():
                     break
         except KeyboardInterrupt:
@@ -92,14 +94,17 @@ def _run_group(problem: Problem, plan: Schedule, names: tuple[str, ...], keys: A
     try:
         carry, done, pace = jax.block_until_ready(start(problem, keys)), 0, _Pace()
         for stop in plan.steps:
-            while done < stop:
-                upto = min(stop, done + pace.steps)
-                with pace.timing(upto - done):
-                    carry = jax.block_until_ready(advance(problem, carry, keys, done, upto))
-                advance_bar(upto - done)
-                done = upto
-            looks.append({name: np.array(value) for name, value in _seen(problem, names, carry, keys).items()})
-            diverged, ends = np.array(carry.diverged), _ends(problem, carry)
+            with saving(bool(looks)):
+                while done < stop:
+                    check()
+                    upto = min(stop, done + pace.steps)
+                    with pace.timing(upto - done):
+                        carry = jax.block_until_ready(advance(problem, carry, keys, done, upto))
+                    advance_bar(upto - done)
+                    done = upto
+                check()
+                looks.append({name: np.array(value) for name, value in _seen(problem, names, carry, keys).items()})
+                diverged, ends = np.array(carry.diverged), _ends(problem, carry)
     except KeyboardInterrupt:
         if not looks:
             raise
@@ -270,8 +275,7 @@ class _Pace:
     """How many steps to take per call, so that a call lasts about half a second: for the bar and for Ctrl-C."""
 
     def __init__(self) -> None:
-        self.steps = 1
-        self._warm = False
+        self.steps, self._warm = 1, False
 
     @contextmanager
     def timing(self, steps: int) -> Iterator[None]:
@@ -280,7 +284,6 @@ class _Pace:
         seconds = time.perf_counter() - begin
         if not self._warm:  # the first call includes compilation and says nothing about the pace
             self._warm = True
-            self.steps = _FIRST_CALL_STEPS if seconds < 60 else 1
         elif steps == self.steps:
             growth = _CALL_SECONDS / max(seconds, 1e-4)
-            self.steps = max(1, int(self.steps * min(growth, 16.0)))
+            self.steps = max(1, int(self.steps * min(growth, _MOST_GROWTH)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from featlab.interruption import check, saving
 from featlab.study.description import Study
 from featlab.study.engines.protocol import Engine, InProcess
 from featlab.study.identity import Run, by_shape, runs_of
@@ -90,11 +91,12 @@ def run(
 
 def _fill(results: Store, runner: Runner, engine: Engine, missing: list[Run], tell: Acknowledged) -> None:
     try:
-        with closing(engine.records(runner.run_point, by_shape(missing, runner))) as records:
+        with saving(), closing(engine.records(runner.run_point, by_shape(missing, runner))) as records:
             for record in records:
                 written = results.flush_if_due() if record is None else results.add(record)
                 if written:
                     tell(written)
+                check()
     finally:
         if written := results.flush():
             tell(written)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from featlab.interruption import half_written
 from featlab.study import store_format as form
 from featlab.study.faults import DamagedStore
 from featlab.study.store import Reader, Store
@@ -127,7 +128,11 @@ def _readable(reader: Reader, table: str, found: _Found) -> Lines:
 def _rebuild(store: Store, tables: dict[str, Lines]) -> None:
     """A new database from the sound lines, then put in the place of the old one in one transaction."""
     beside = tempfile.TemporaryDirectory(dir=store.path.resolve().parent, prefix=".repair")
-    with beside as directory, closing(sqlite3.connect(Path(directory) / "sound.sqlite")) as fresh:
+    with (
+        beside as directory,
+        half_written(Path(directory)),
+        closing(sqlite3.connect(Path(directory) / "sound.sqlite")) as fresh,
+    ):
         form.made(fresh)
         with fresh:
             for table, put in form.PUT.items():

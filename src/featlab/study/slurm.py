@@ -28,6 +28,7 @@ from pathlib import Path
 from time import time_ns
 from typing import Any, NamedTuple
 
+from featlab import interruption
 from featlab.errors import InvalidParameter
 from featlab.lines import LineFile
 from featlab.study.description import Study
@@ -124,6 +125,7 @@ def work(directory: str | Path, task: int, find_runner: Any) -> int:
     runs = [Run(**entry) for entry in _read(directory / "tasks" / f"{task}.json")]
     with closing(new_shard(shards, name)) as shard:
         for run in runs:
+            interruption.check()
             if run.id not in done:
                 shard.append(perform(runner.run_point, run))
     return len(runs) - len(done)

@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from time import strftime
 
+from featlab.interruption import half_written
 from featlab.study.faults import StoreFault, StudyInUse
 
 _WAIT_SECONDS = 10**6
@@ -58,16 +59,18 @@ def copied(source: sqlite3.Connection, destination: Path) -> None:
     SQLite copies page by page in one transaction, whoever is reading meanwhile.
     """
     unfinished = destination.with_name(f".{destination.name}.{os.getpid()}")
+    every = [unfinished.with_name(unfinished.name + suffix) for suffix in ("", "-wal", "-shm", "-journal")]
     try:
-        with closing(sqlite3.connect(unfinished)) as target:
-            source.backup(target)
-        unfinished.rename(destination)
+        with half_written(*every):
+            with closing(sqlite3.connect(unfinished)) as target:
+                source.backup(target)
+            unfinished.rename(destination)
         _to_disk(destination.parent)
     except OSError as fault:
         raise StoreFault(f"{destination}: cannot be written: {fault.strerror or fault}") from fault
     finally:
-        for suffix in ("", "-wal", "-shm", "-journal"):
-            unfinished.with_name(unfinished.name + suffix).unlink(missing_ok=True)
+        for file in every:
+            file.unlink(missing_ok=True)
 
 
 def _to_disk(directory: Path) -> None:

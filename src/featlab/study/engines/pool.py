@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pickle import PicklingError
@@ -174,7 +173,7 @@ def spawned(target: Callable[..., None], *args: Any) -> tuple[SpawnProcess, Conn
     ours, theirs = context.Pipe()
     process = context.Process(target=_live, args=(target, theirs, *args), daemon=True)
     try:
-        with _ignoring_interrupts():
+        with _deaf_to_interrupts():
             process.start()
     except (AttributeError, TypeError, PicklingError) as fault:
         reason = f"the runner cannot be sent to another process: {fault}"
@@ -191,13 +190,17 @@ def _live(target: Callable[..., None], *args: Any) -> None:
 
 
 @contextmanager
-def _ignoring_interrupts() -> Iterator[None]:
-    """A process started within is deaf to Ctrl-C, which the terminal sends to all: the driver alone decides."""
-    if threading.current_thread() is not threading.main_thread():
+def _deaf_to_interrupts() -> Iterator[None]:
+    """A process started within is deaf to Ctrl-C, which the terminal sends to all: the driver alone decides.
+
+    The signal is held back, not ignored, so that one for the driver that comes meanwhile is not lost.
+    """
+    if os.name != "posix":  # there, signals cannot be held back
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    resource_tracker.ensure_running()  # its start would let signals through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

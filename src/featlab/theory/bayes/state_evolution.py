@@ -19,6 +19,7 @@ import numpy as np
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.matrices import of_eigenvalues
+from featlab.interruption import check
 from featlab.targets import Target, target
 from featlab.theory.bayes.channel import Channel
 from featlab.theory.bayes.channels import channel_of
@@ -120,6 +121,7 @@ def state_evolution(
         return _leaping(channel, alpha, overlap, iterations, tolerance)
     path = [overlap]
     for _ in range(iterations):
+        check()
         step = (1 - damping) * (update(channel, alpha, overlap) - overlap)
         overlap = overlap + step
         path.append(overlap)
