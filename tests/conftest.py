@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -13,6 +15,8 @@ import pytest
 from jax._src.lru_cache import LRUCache
 
 from featlab.reports import Explanation, explain
+
+_KEPT_SECONDS = 30 * 24 * 3600.0
 
 
 @pytest.fixture(scope="session")
@@ -37,6 +41,10 @@ def compiled_once(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPath
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     os.environ["JAX_COMPILATION_CACHE_DIR"] = str(directory)
     os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "1e9"
+    for program in directory.glob("*-cache"):
+        with suppress(FileNotFoundError):  # the other process was faster
+            if program.stat().st_mtime < time.time() - _KEPT_SECONDS:
+                program.unlink()
 
 
 def _put_whole(cache: LRUCache, key: str, value: bytes) -> None:
