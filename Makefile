@@ -3,7 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench audit lock clean
+# What `make quick` tests: the language, Gaussian calculus, descriptions, figures, the direction of imports, and the steps
+# and random numbers of the simulations. Half of all tests; it leaves out what compiles much or starts processes.
+QUICK := tests/targets tests/gaussian tests/experiments tests/learners tests/figures tests/simulation/test_steps.py \
+	tests/simulation/test_random.py tests/test_import_direction.py tests/test_files.py tests/test_supply.py
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+
+.PHONY: demo test quick check bench audit lock clean
 
 # The main job, once, on the README's example: prints the explanation and writes it as a page with pictures.
 demo: $(VENV)/.installed
@@ -11,7 +17,11 @@ demo: $(VENV)/.installed
 
 # Lint, format, types and every test. Two processes, each with one thread for linear algebra: more would fight over cores.
 test: $(VENV)/.installed-dev check
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+	$(PYTEST)
+
+# For every save: about a minute on two cores.
+quick: $(VENV)/.installed-dev check
+	$(PYTEST) --quiet --ignore tests/targets/test_fuzz.py $(QUICK)
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

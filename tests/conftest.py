@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import TypeVar
 
 import jax
 import pytest
+from jax._src.lru_cache import LRUCache
 
 from featlab.reports import Explanation, explain
+
+_KEPT_SECONDS = 30 * 24 * 3600.0
 
 
 @pytest.fixture(scope="session")
@@ -20,20 +26,41 @@ def explained() -> Callable[..., Explanation]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Two runs that differ in a step size, say, start and look by the same program: it is compiled for the first only.
+def compiled_once(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A program is compiled once, for all processes of the suite and for all suites to come.
 
-    The directory is this process's own, for JAX does not lock it.
+    Compiled programs lie in pytest's own cache (`.pytest_cache`); JAX names them by their text, by the versions and by
+    the options of the compiler. Processes that tests start read them by the environment, and write none.
     """
-    jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("compiled")))
+    cache: pytest.Cache | None = getattr(pytestconfig, "cache", None)
+    shared = tmp_path_factory.getbasetemp()
+    shared = shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared
+    directory = shared / "compiled" if cache is None else cache.mkdir("compiled")
+    LRUCache.put = _put_whole  # type: ignore[method-assign]
+    jax.config.update("jax_compilation_cache_dir", str(directory))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = str(directory)
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "1e9"
+    for program in directory.glob("*-cache"):
+        with suppress(FileNotFoundError):  # the other process was faster
+            if program.stat().st_mtime < time.time() - _KEPT_SECONDS:
+                program.unlink()
+
+
+def _put_whole(cache: LRUCache, key: str, value: bytes) -> None:
+    """JAX writes in place, and a reader beside it would find half a program."""
+    unfinished = Path(str(cache.path)) / f"{key}-{os.getpid()}"
+    unfinished.write_bytes(value)
+    unfinished.replace(unfinished.with_name(f"{key}-cache"))
 
 
 @pytest.fixture(scope="module", autouse=True)
-def compiled_for_one_file() -> Iterator[None]:
-    """Programs are forgotten after each file: each takes memory maps, of which a process may have 65,530."""
+def compiled_for_few_files() -> Iterator[None]:
+    """Programs are forgotten when there are many: each takes memory maps, of which a process may have 65,530."""
     yield
-    jax.clear_caches()
+    maps = Path("/proc/self/maps")
+    if not maps.exists() or maps.read_bytes().count(b"\n") > 20_000:
+        jax.clear_caches()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,10 +1,13 @@
-"""In CI a test that skips itself fails; elsewhere it may; an expected failure is neither."""
+"""In CI a test that skips itself fails; elsewhere it may; an expected failure is neither. Kept programs are whole."""
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
-from tests.conftest import unskipped
+import pytest
+from jax._src.lru_cache import LRUCache
+
+from tests.conftest import _put_whole, unskipped
 
 
 def report(*, expected_failure: bool = False) -> pytest.TestReport:
@@ -22,3 +25,11 @@ def test_a_skip_is_a_failure_in_ci_only(monkeypatch: pytest.MonkeyPatch) -> None
     assert refused.failed
     assert "no Slurm" in str(refused.longrepr)
     assert unskipped(report(expected_failure=True)).skipped
+
+
+def test_a_program_is_written_whole_and_read_by_jax(tmp_path: Path) -> None:
+    kept = LRUCache(str(tmp_path), max_size=-1)
+    kept.put("program", b"whole")
+    assert [path.name for path in tmp_path.iterdir()] == ["program-cache"]
+    assert kept.get("program") == b"whole"
+    assert kept.put.__func__ is _put_whole

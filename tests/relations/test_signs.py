@@ -54,7 +54,13 @@ def up_to_symmetry(rank: int) -> list[Groups]:
         numbers: dict[int, int] = {}
         return tuple(numbers.setdefault(groups[index], len(numbers)) for index in move)
 
-    return sorted({min(moved(groups, move) for move in moves) for groups in groupings(len(signs))})
+    chosen, seen = [], set[Groups]()
+    for groups in groupings(len(signs)):
+        if groups not in seen:
+            orbit = {moved(groups, move) for move in moves}
+            seen |= orbit
+            chosen.append(min(orbit))
+    return sorted(chosen)
 
 
 def text_of(groups: Groups, rank: int) -> str:

@@ -15,7 +15,7 @@ import pytest
 from featlab import BayesAmp, Hypercube, LangevinDynamics, MeanFieldTanh, OnlineSgd, RandomFeatures, StepLaw, TwoLayer
 from featlab.analysis import analyse
 from featlab.errors import InvalidParameter
-from featlab.simulation import simulate
+from featlab.simulation import linalg, simulate
 from featlab.simulation.designs.dense import Dense
 from featlab.simulation.designs.hypercube import HypercubeDense
 from featlab.simulation.langevin import (
@@ -83,7 +83,8 @@ def test_the_gradient_is_that_of_the_loss() -> None:
     state = started(task, root_key(1))
 
     def loss(network: Neurons) -> jax.Array:
-        margins = state.labels * outputs(task.student, network, state.batch @ network.weights.T)
+        fields = linalg.product(state.batch, network.weights.T)  # `@` would round to TF32 on a GPU
+        margins = state.labels * outputs(task.student, network, fields)
         return jnp.mean(jnp.log1p(jnp.exp(-margins)))
 
     found, gradient = jax.jit(partial(loss_and_gradient, task))(state)

@@ -13,6 +13,7 @@ from featlab.learners import Extragradient, GiantSteps, OnlineSgd, ReusedBatch, 
 from featlab.simulation import extragradient, giant, online, reuse
 from featlab.simulation.designs.dense import Dense
 from featlab.simulation.designs.virtual import FreshVirtual
+from featlab.simulation.linalg import product
 from featlab.simulation.losses import downhill, loss
 from featlab.simulation.networks import Network, output, start_network
 from featlab.simulation.problem import Problem, labels
@@ -36,7 +37,7 @@ def autodiff_gradient(task, network, inputs, outcome):
 
     def mean_loss(weights):
         moved = Network(weights, network.biases, network.second)
-        return jnp.mean(loss(task, moved, inputs @ weights.T, outcome))
+        return jnp.mean(loss(task, moved, product(inputs, weights.T), outcome))
 
     return task.student.width * jax.grad(mean_loss)(network.weights)
 
