@@ -85,7 +85,7 @@ def draw(ratios: Floats) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=int, default=SCALE, help="rounds of 17 targets")
-    parser.add_argument("--seed", type=int, default=1, help="other targets for another one")
+    parser.add_argument("--seed", type=int, default=2, help="1 is what factors of the stated error were set on")
     parser.add_argument("--processes", type=int, default=1)
     asked = parser.parse_args()
     with multiprocessing.get_context("spawn").Pool(asked.processes) as pool:

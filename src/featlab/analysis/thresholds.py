@@ -216,7 +216,10 @@ def _operators(target: Target, known: Floats, resolution: Resolution) -> list[_O
             totals[place] += weight * np.array(_operators_of(table, wider, rays.group))
             lost[place] += weight * table.lost
     turned = (_turned(total, group, known.shape[1], unknown.shape[1]) for total in totals)
-    return [_Operators(*total, float(short)) for total, short in zip(turned, lost, strict=True)]
+    return [
+        _Operators(best, scatter, wider, first, second, float(short))
+        for (best, scatter, wider, first, second), short in zip(turned, lost, strict=True)
+    ]
 
 
 def _symmetries_with(target: Target, known: Floats, unknown: Floats) -> Symmetries:
