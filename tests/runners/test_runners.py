@@ -111,7 +111,7 @@ def test_names_are_checked() -> None:
         runs_of(Study({**FIXED, "dim": 30, "sedes": 3}), SIMULATE)
     with pytest.raises(InvalidStudy, match="unknown parameter 'seeds' of predict"):
         runs_of(Study({**FIXED, "dim": 30, "seeds": 3}), PREDICT)
-    with pytest.raises(InvalidStudy, match="dim: got None, expected a value"):
+    with pytest.raises(InvalidStudy, match="dim: every experiment needs it: the dimension"):
         runs_of(Study(FIXED), SIMULATE)
 
 
@@ -139,9 +139,9 @@ def test_learners_in_words() -> None:
         ReusedBatch(2, 0.2), ridge=0.1, data="same"
     )
     assert learner_from_text("random-features", {"readout": 100})[0] == Readout(None, 100)
-    with pytest.raises(InvalidParameter, match="readout: got None"):
+    with pytest.raises(InvalidParameter, match="readout: random-features needs it"):
         learner_from_text("random-features", {})
-    with pytest.raises(InvalidParameter, match="steps: got None, expected a value: reused-batch needs one"):
+    with pytest.raises(InvalidParameter, match="steps: reused-batch needs it: number of steps"):
         learner_from_text("reused-batch", {"step_size": 0.2})
     assert read_step("s", "2*d^-0.5") == StepLaw(2.0, 0.5)
     assert read_step("s", "0.1/d^1.5") == StepLaw(0.1, 1.5)

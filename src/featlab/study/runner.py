@@ -55,7 +55,9 @@ class Runner:
         known = self.parameters(study) if callable(self.parameters) else self.parameters
         for name in study.names:
             if name not in known and name not in study.helpers:
-                hint = did_you_mean(name, known) or f"; it has {', '.join(sorted(known))}"
+                # The plural of a parameter is another one (seed, seeds), no typo: which is meant, nobody knows.
+                others = [one for one in known if one.rstrip("s") != name.rstrip("s")]
+                hint = did_you_mean(name, others) or f"; it has {', '.join(sorted(known))}"
                 swept = any(name in axis.names for axis in study.grid)
                 raise InvalidStudy(f"{'unknown axis' if swept else 'unknown parameter'} {name!r} of {self.name}{hint}")
 
