@@ -293,10 +293,8 @@ def _meant(name: str, params: Mapping[str, Any], learner: str | None) -> str:
         for option, one in params.items()
         if taken is None or not _of_some_learners(str(one.name)) or str(one.name) in taken
     ]
-    close = [
-        one for one in _CALLED_ELSEWHERE.get(name) or get_close_matches(name, known, n=2, cutoff=_TYPO) if one in known
-    ]
-    meanings = [f"{one} ({_meaning(params[one])})" for one in close]
+    close = _CALLED_ELSEWHERE.get(name) or get_close_matches(name, known, n=2, cutoff=_TYPO)
+    meanings = [f"{one} ({_meaning(params[one])})" for one in close if one in known]
     more = f" `featlab learners {learner}` shows its options" if taken is not None else ""
     return (f"; did you mean {' or '.join(meanings)}?" if meanings else ";" if more else "") + more
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from featlab.comparison.curves import Curve, along, curves, is_stepwise
 from featlab.learners.protocol import Learner, Student
-from featlab.reports.simulation import number_table, order_parameter_table, run_title, shown_times
+from featlab.reports.simulation import found_words, number_table, order_parameter_table, run_title, shown_times
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -62,7 +62,7 @@ def prediction_text(prediction: xr.Dataset, learner: Learner, student: Student |
     return Group(
         run_title(about["target"], sizes, learner, student),
         order_parameter_table(prediction.expand_dims("seed"), shown_times(prediction.sizes["time"])),
-        Text(outcome),
+        Text("\n".join([outcome, *found_words(prediction.expand_dims("seed"))])),
         Text(about["words"], style="dim"),
     )
 
