@@ -10,7 +10,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "featlab"
 # Packages on one level do not see each other: theory and simulate must not, or their agreement is no evidence.
 LEVELS = (
-    {"errors", "files", "compiled", "progress", "precision", "types", "citations", "results", "outcome"},
+    {"errors", "files", "compiled", "progress", "precision", "types", "citations", "results", "outcome", "shown"},
     {"gaussian"},
     {"targets"},
     {"learners"},

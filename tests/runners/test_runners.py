@@ -106,6 +106,23 @@ def test_bad_points_are_refused_before_anything_runs(changes: dict[str, Any], me
     assert not (tmp_path / "a.sqlite").exists()
 
 
+def test_a_prediction_is_checked_before_anything_runs() -> None:
+    point = {**FIXED, "dim": 30, "start": "orthogonal"}
+    PREDICT.check_point(point)
+    for changes, message in (
+        ({"observe": ["cosines"]}, "observe: got 'cosines'"),
+        ({"second_layer": "gaussian"}, "drawn at random"),
+        ({"learner": "adam", "step_size": 0.1}, "no theory known"),
+    ):
+        with pytest.raises(InvalidStudy, match=message):
+            PREDICT.check_point({**point, **changes})
+
+
+def test_the_plural_of_a_parameter_is_no_typo() -> None:
+    with pytest.raises(InvalidStudy, match="unknown parameter 'seed' of simulate; it has"):
+        runs_of(Study({**FIXED, "dim": 30, "seed": 3}), SIMULATE)
+
+
 def test_names_are_checked() -> None:
     with pytest.raises(InvalidStudy, match="unknown parameter 'sedes' of simulate; did you mean 'seeds'"):
         runs_of(Study({**FIXED, "dim": 30, "sedes": 3}), SIMULATE)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _ONE = "|cosine| of the neuron with each direction; 1: found"
 _SHARES = "share of each direction that lies in the span of the neurons' principal directions; 1: found"
 _SUBSPACE = "share of the weights that lies in the span of the directions, rms over neurons; 1: all"
+_ANGLES = "cosines of the principal angles between the estimated span and that of the directions; 1: found"
 _DEPENDENT = 1e-5  # of the largest eigenvalue: what is smaller may be rounding, and carries no direction
 
 
@@ -57,6 +58,9 @@ def recovery(dataset: xr.Dataset) -> Recovery:
             return Recovery(np.zeros((*count, 0)), (), "", "", 1.0)
         found = dataset["subspace"].transpose("seed", "time", "component").values.astype(np.float64)
         rank = found.shape[2]
+        if (scale := shown_scale("subspace", dataset)) > 1:
+            names = tuple(str(place + 1) for place in range(rank))
+            return Recovery(found * scale, names, "cos angle", _ANGLES, 1.0)
         return Recovery(np.linalg.norm(found, axis=2)[:, :, None], ("subspace",), "in", _SUBSPACE, rank**0.5)
     cosines = dataset["cosine"].transpose("seed", "time", "neuron", "direction").values.astype(np.float64)
     width, rank = cosines.shape[2:]
@@ -68,6 +72,13 @@ def recovery(dataset: xr.Dataset) -> Recovery:
         return Recovery(shares(cosines, grams), names, "share", _SHARES, min(width, rank) ** 0.5)
     inside = np.sqrt(np.mean(np.sum(cosines**2, axis=3), axis=2))
     return Recovery(inside[:, :, None], ("subspace",), "in", _SUBSPACE, rank**0.5)
+
+
+def shown_scale(name: str, dataset: xr.Dataset) -> float:
+    """What a quantity is multiplied by where it is shown, so that 1 is perfect: the singular values of cosines over
+    sqrt(p), of an estimate of all r directions by r orthonormal rows, are cosines of angles over sqrt(r)."""
+    estimate = name == "subspace" and dataset.attrs.get("student") == "none"
+    return float(dataset.sizes["component"]) ** 0.5 if estimate else 1.0
 
 
 def shares(cosines: Floats, grams: Floats) -> Floats:

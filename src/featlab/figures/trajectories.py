@@ -22,6 +22,7 @@ _AXIS_NAMES = {
     "|cos|": "|cosine| with the neuron",
     "share": "share in the neurons' span",
     "in": "share of the weights within",
+    "cos angle": "cosines of the principal angles",
 }
 
 

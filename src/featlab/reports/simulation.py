@@ -71,6 +71,13 @@ def number_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Table
 
 
 def order_parameter_table(dataset: xr.Dataset, shown: list[int]) -> Padding:
+    """The columns of `order_parameter_cells` at some times."""
+    cells = order_parameter_cells(dataset)
+    rows = ([column[index] for column in cells.values()] for index in shown)
+    return Padding(number_table(cells, rows), (1, 0, 1, 0))
+
+
+def order_parameter_cells(dataset: xr.Dataset) -> dict[str, list[str]]:
     """Over time, how much of each direction is found (median over seeds), the overlap of a single neuron (mean with its
     error), and the risk; for a learner without a risk, what it measures in its place."""
     found = recovery(dataset)
@@ -80,15 +87,14 @@ def order_parameter_table(dataset: xr.Dataset, shown: list[int]) -> Padding:
         overlaps = dataset["overlap"].transpose("direction", "seed", "time", "neuron").values.astype(np.float64)
         for name, values in zip(found.names, overlaps[..., 0], strict=True):
             cells[f"overlap {name}"] = [_mean(column) for column in values.T]
-    cells |= {name.replace("_", " "): _over_time(values, ".4g") for name, values in measured_over_time(dataset).items()}
-    rows = ([column[index] for column in cells.values()] for index in shown)
-    return Padding(number_table(cells, rows), (1, 0, 1, 0))
+    measured = measured_over_time(dataset)
+    return cells | {name.replace("_", " "): _over_time(values, ".4g") for name, values in measured.items()}
 
 
 def found_words(dataset: xr.Dataset) -> list[str]:
     """What the shares in the table are, where the name of the column does not say it."""
     found = recovery(dataset)
-    return [f"{found.column} {found.names[0]}: {found.words}."] if found.column in ("share", "in") else []
+    return [f"{found.column} {found.names[0]}: {found.words}."] if found.column in ("share", "in", "cos angle") else []
 
 
 def _tells_overlaps(dataset: xr.Dataset) -> bool:
