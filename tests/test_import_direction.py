@@ -22,6 +22,7 @@ LEVELS = (
         "citations",
         "results",
         "outcome",
+        "shown",
     },
     {"gaussian"},
     {"targets"},

@@ -225,6 +225,14 @@ _PAPERS = (
         "ridge regression",
         "2204.10425",
     ),
+    Citation(
+        "bernstein2018",
+        "Bernstein, Wang, Azizzadenesheli, Anandkumar",
+        2018,
+        "signSGD: compressed optimisation for non-convex problems",
+        "1802.04434",
+    ),
+    Citation("kingma2015", "Kingma, Ba", 2015, "Adam: a method for stochastic optimization", "1412.6980"),
 )
 
 CITATIONS: dict[str, Citation] = {paper.key: paper for paper in _PAPERS}

@@ -48,3 +48,12 @@ class InvalidParameter(FeatlabError, ValueError):
     def __init__(self, name: str, given: object, expected: str) -> None:
         self.name, self.given, self.expected = name, given, expected
         super().__init__(f"{name}: got {given!r}, expected {expected}")
+
+
+class MissingParameter(InvalidParameter):
+    """A parameter that was not given and is needed; the message says by whom, where that is known, and what it is."""
+
+    def __init__(self, name: str, what: str, by: str = "") -> None:
+        super().__init__(name, None, what)
+        self.by = by
+        self.args = (f"{name}: {by} needs it: {what}" if by else f"{name} is needed: {what}",)

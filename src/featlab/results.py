@@ -49,3 +49,69 @@ ESTIMATE_START = START[:2]
 LIMITS = ("dimension", "samples", "sizes")
 # And of networks that share one direction each, from several starts.
 TIED_START = ("restart_cosine", "restart_second_layer", "restart_knots", "restart_signs")
+# What `featlab.simulate` measures beside the usual ones, so that `featlab.predict(..., start=run)` can begin there and
+# the share of each direction be told, of a student of at most so many neurons.
+BESIDES = ("gram", "second_layer", "biases", *TIED_START[1:])
+MOST_BESIDES = 32
+
+# How each quantity is called on an axis, and its unit: "1" has none, "label" is that of y.
+_CALLED: dict[str, tuple[str, str]] = {
+    "overlap": ("overlap of each neuron with each direction", "1"),
+    "gram": ("inner products of neurons", "1"),
+    "norm": ("norm of each neuron", "1"),
+    "cosine": ("cosine of each neuron with each direction", "1"),
+    "subspace": ("singular values of the cosines", "1"),
+    "risk": ("risk", "label^2"),
+    "posterior_risk": ("risk of the posterior mean", "label^2"),
+    "risk_error": ("standard error of the risk", "label^2"),
+    "ridge": ("ridge lambda", "1"),
+    "captured": ("captured share of the target", "1"),
+    "step_size": ("step size", "1"),
+    "eigenvalue": ("leading eigenvalues", "1"),
+    "growth": ("growth where nothing is known", "1"),
+    "gradient_cosine": ("cosine of each gradient with each direction", "1"),
+    "weights": ("weights", "1"),
+    "second_layer": ("second layer", "label"),
+    "biases": ("biases", "1"),
+    "accuracy": ("accuracy", "1"),
+    "logistic_loss": ("logistic loss", "1"),
+    "batch_loss": ("logistic loss on the batch", "1"),
+    "excess_risk": ("excess risk", "label^2"),
+    "restart_cosine": ("cosine of every start with each direction", "1"),
+    "restart_loss": ("training loss of every start", "label^2"),
+    "restart_second_layer": ("second layer of every start", "label"),
+    "restart_knots": ("knots of every start", "1"),
+    "restart_signs": ("signs of every start", "1"),
+    "field_correlation": ("correlation of each neuron's field with the target's", "1"),
+    "spike_overlap": ("overlap of each neuron with the spike", "1"),
+    "train_loss": ("training loss of each neuron", "label^2"),
+    "first_overlap": ("overlap of the first layer", "1"),
+    "hidden_overlap": ("overlap of the second layer's fields", "1"),
+    "risk_share": ("risk over the variance of the label", "1"),
+    "outcome": ("how it ended", "1"),
+    "run_outcome": ("what became of the run", "1"),
+    "iterations": ("iterations until it stopped", "iterations"),
+    "diverged_step": ("step at which it diverged, -1: none", "steps"),
+    "seed": ("number of the run", "1"),
+    "time": ("time", "1"),
+    "step": ("number of steps", "steps"),
+    "direction": ("direction of the target", "1"),
+    "neuron": ("neuron", "1"),
+}
+# Those that are no quantities: axes, and how runs ended.
+OF_DATASETS = tuple(name for name in _CALLED if name not in QUANTITIES)
+
+
+def attributes(name: str) -> dict[str, str]:
+    """What a variable of a dataset says of itself: `long_name`, `units`, and of a quantity its formula, `meaning`."""
+    plain = name.removesuffix("_error") if name not in _CALLED else name
+    called, units = _CALLED.get(plain, (plain.replace("_", " "), "1"))
+    meaning = {"meaning": QUANTITIES[plain][1]} if plain in QUANTITIES else {}
+    if plain == name:
+        return {"long_name": called, "units": units} | meaning
+    return {"long_name": f"numerical error of the {called}", "units": units, "meaning": f"numerical error of {plain}"}
+
+
+def label(axis: str, number: int) -> str | int:
+    """What a place on an axis is called: directions are h1, h2, .. and neurons 1, 2, .., as in pictures."""
+    return f"h{number + 1}" if axis == "direction" else number + 1

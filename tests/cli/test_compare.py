@@ -116,9 +116,9 @@ def test_a_random_start_is_predicted_seed_by_seed(monkeypatch: pytest.MonkeyPatc
     [
         (
             ["--learner", "reused-batch", "--dim", "10", "--step-size", "1"],
-            "--steps: expected a value: reused-batch needs one",
+            "--steps: reused-batch needs it: number of steps",
         ),
-        (["--stepsize", "1"], "no such option: --stepsize; did you mean --step-size?"),
+        (["--stepsize", "1"], "no such option: --stepsize; did you mean --step-size (step per neuron"),
         ([*FIXED[1:], "--allowance", "-1"], "allowance: got -1.0"),
         ([*FIXED[1:], "--figure", "run.txt"], "ends in .png"),
     ],

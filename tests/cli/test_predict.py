@@ -68,7 +68,7 @@ def test_what_only_a_run_has_is_ignored_with_a_word() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([*SMALL, "--second-layer", "gaussian"], "is drawn at random: give start="),
+        ([*SMALL, "--second-layer", "gaussian"], "is drawn at random and asks for a simulation"),
         (
             ["h1", "--learner", "adam", "--dim", "10", "--times", "1", "--step-size", "1"],
             "adam: no theory known, because",

@@ -100,19 +100,19 @@ RUN = shlex.split("--learner online-sgd --dim 9 --step-size 1 --times 1")
     [
         (["--learner", "online-sgd"], "--dim"),
         (["--learner", "onlinesgd", "--dim", "10"], "did you mean 'online-sgd'?"),
-        (["--learner", "online-sgd", "--dim", "10"], "--step-size: expected a value: online-sgd needs one"),
+        (["--learner", "online-sgd", "--dim", "10"], "--step-size: online-sgd needs it: step per neuron"),
         (
             ["--learner", "reused-batch", "--dim", "10", "--step-size", "1"],
-            "--steps: expected a value: reused",
+            "--steps: reused-batch needs it: number of steps",
         ),
         ([*RUN, "--key", "18446744073709551616"], "--key: got 18446744073709551616, expected a whole number from 0 to"),
         ([*RUN, "--key=-1"], "--key: got -1, expected a whole number from 0 to 2^64 - 1"),
-        (["--stepsize", "1"], "no such option: --stepsize; did you mean --step-size?"),
+        (["--stepsize", "1"], "no such option: --stepsize; did you mean --step-size (step per neuron"),
         (["--learner", "giant-steps", "--dim", "9", "--inner-step", "1"], "it belongs to extragradient"),
         (["--learner", "random-features", "--dim", "9", "--steps", "1"], "which takes readout, ridge"),
         (
             ["--learner", "random-features", "--dim", "9"],
-            "--readout: expected with random-features",
+            "--readout: random-features needs it",
         ),
         (
             ["--learner", "online-sgd", "--dim", "9", "--step-size", "1", "--ridge", "1"],
@@ -124,7 +124,10 @@ RUN = shlex.split("--learner online-sgd --dim 9 --step-size 1 --times 1")
         (["--learner", "online-sgd", "--dim", "9.5", "--step-size", "1"], "--dim: got '9.5'"),
         (["--learner", "online-sgd", "--dim", "0", "--step-size", "1", "--times", "1"], "dim: got 0"),
         (["--learner", "online-sgd", "--dim", "9", "--step-size", "1", "--times", "1,x"], "--times: got 'x'"),
-        (["--learner", "online-sgd", "--dim", "9", "--step-size", "1"], "--samples: expected a number of samples"),
+        (
+            ["--learner", "online-sgd", "--dim", "9", "--step-size", "1"],
+            "--samples: online-sgd needs it: how many samples in all, or --times",
+        ),
         (["--learner", "online-sgd", "--dim", "9", "--step-size", "1", "--activation", "reul"], "reul"),
         (["--learner", "online-sgd", "--dim", "9", "--step-size", "1", "--loss", "log"], "loss: got 'log'"),
         (

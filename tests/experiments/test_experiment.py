@@ -58,7 +58,7 @@ def test_nothing_is_said_beside_it() -> None:
         ({"key": -1}, "key: got -1"),
         ({"key": 1.5}, "key: got 1.5"),
         ({"key": True}, "key: got True"),
-        ({"student": featlab.ThreeLayer()}, "a TwoLayer, which is what OnlineSgd trains"),
+        ({"student": featlab.ThreeLayer()}, "a TwoLayer, which is what online-sgd trains"),
     ],
 )
 def test_faults_are_refused_at_once(changes: dict[str, Any], words: str) -> None:
@@ -68,7 +68,7 @@ def test_faults_are_refused_at_once(changes: dict[str, Any], words: str) -> None
 
 def test_inputs_that_the_learner_does_not_know() -> None:
     cube = featlab.target("sign(h1)", inputs=featlab.Hypercube())
-    with pytest.raises(InvalidParameter, match="Isotropic or Spiked for OnlineSgd"):
+    with pytest.raises(InvalidParameter, match="Isotropic or Spiked for online-sgd"):
         Experiment.of(cube, RULE, dim=20, times=[1])
 
 

@@ -140,11 +140,11 @@ def test_inputs_there_and_back(inputs: SpikeLaw | Hypercube) -> None:
     ("name", "said", "words"),
     [
         ("online-sdg", {}, "did you mean 'online-sgd'"),
-        ("online-sgd", {}, "step_size: got None, expected a value: online-sgd needs one"),
+        ("online-sgd", {}, "step_size: online-sgd needs it: step per neuron"),
         ("online-sgd", {"step_size": 0.1, "leap": 2}, "it belongs to giant-steps"),
         ("online-sgd", {"step_size": 0.1, "ridge": 2}, "a readout beside it"),
         ("bayes-amp", {"width": 2}, "nothing of that name for bayes-amp"),
-        ("random-features", {}, "readout: got None"),
+        ("random-features", {}, "readout: random-features needs it"),
         ("no.such.module:Learner", {}, "module:name of something that can be imported"),
         ("featlab.learners.online:Nothing", {}, "module:name of something that can be imported"),
     ],

@@ -58,11 +58,14 @@ def test_single_seeds_are_there_but_not_too_many() -> None:
     assert len(many.axes[1].lines) == 24 + 1
 
 
-def test_several_neurons_are_averaged_in_square() -> None:
+def test_several_neurons_show_what_of_them_lies_in_the_subspace() -> None:
     given = dataset(np.linspace(0, 4, 5), neurons=3)
-    squares = given["cosine"].values ** 2
-    np.testing.assert_allclose(alignments(given), np.sqrt(squares.mean(axis=2)))
-    assert trajectory_figure(given).axes[0].get_ylabel() == "cosine, rms over neurons"
+    given["cosine"] /= 2
+    inside = np.sqrt(np.sum(given["cosine"].values ** 2, axis=3).mean(axis=2))
+    figure = trajectory_figure(given)
+    np.testing.assert_allclose(lines(figure, 0)["subspace"], np.median(inside, axis=0))
+    np.testing.assert_allclose(lines(figure, 0)["sqrt(2/d)"], (2 / 400) ** 0.5)
+    assert figure.axes[0].get_ylabel() == "share of the weights within"
 
 
 def test_times_over_decades_get_a_logarithmic_axis() -> None:

@@ -58,11 +58,15 @@ def test_numbers_of_the_table() -> None:
 
 def test_several_neurons_and_directions() -> None:
     given = dataset(neurons=4, directions=2)
-    squares = given["overlap"].values[:, 0, :, 1] ** 2
+    inside = np.sqrt(np.mean(np.sum(given["cosine"].values[:, 0] ** 2, axis=2), axis=1))
     shown = text(given)
-    assert "rms overlap h2" in shown
-    assert f"{np.mean(np.sqrt(squares.mean(axis=1))):.4f} +- " in shown
-    assert f"{np.median(given['subspace'].values[:, 0, 0]):.2f} " in shown
+    assert "in subspace" in shown
+    assert f"{np.median(inside):.4f}" in shown
+    assert "1: all" in shown
+    unit = np.broadcast_to(np.eye(4), (5, given.sizes["time"], 4, 4))
+    given["gram"] = (("seed", "time", "neuron", "other_neuron"), unit)
+    assert "share h1" in text(given)
+    assert "1: found" in " ".join(text(given).split())
     assert "overlap" not in text(dataset(neurons=4, directions=3)).split("Outcome")[0]
 
 

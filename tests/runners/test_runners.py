@@ -106,12 +106,29 @@ def test_bad_points_are_refused_before_anything_runs(changes: dict[str, Any], me
     assert not (tmp_path / "a.sqlite").exists()
 
 
+def test_a_prediction_is_checked_before_anything_runs() -> None:
+    point = {**FIXED, "dim": 30, "start": "orthogonal"}
+    PREDICT.check_point(point)
+    for changes, message in (
+        ({"observe": ["cosines"]}, "observe: got 'cosines'"),
+        ({"second_layer": "gaussian"}, "drawn at random"),
+        ({"learner": "adam", "step_size": 0.1}, "no theory known"),
+    ):
+        with pytest.raises(InvalidStudy, match=message):
+            PREDICT.check_point({**point, **changes})
+
+
+def test_the_plural_of_a_parameter_is_no_typo() -> None:
+    with pytest.raises(InvalidStudy, match="unknown parameter 'seed' of simulate; it has"):
+        runs_of(Study({**FIXED, "dim": 30, "seed": 3}), SIMULATE)
+
+
 def test_names_are_checked() -> None:
     with pytest.raises(InvalidStudy, match="unknown parameter 'sedes' of simulate; did you mean 'seeds'"):
         runs_of(Study({**FIXED, "dim": 30, "sedes": 3}), SIMULATE)
     with pytest.raises(InvalidStudy, match="unknown parameter 'seeds' of predict"):
         runs_of(Study({**FIXED, "dim": 30, "seeds": 3}), PREDICT)
-    with pytest.raises(InvalidStudy, match="dim: got None, expected a value"):
+    with pytest.raises(InvalidStudy, match="dim: every experiment needs it: the dimension"):
         runs_of(Study(FIXED), SIMULATE)
 
 
@@ -139,9 +156,9 @@ def test_learners_in_words() -> None:
         ReusedBatch(2, 0.2), ridge=0.1, data="same"
     )
     assert learner_from_text("random-features", {"readout": 100})[0] == Readout(None, 100)
-    with pytest.raises(InvalidParameter, match="readout: got None"):
+    with pytest.raises(InvalidParameter, match="readout: random-features needs it"):
         learner_from_text("random-features", {})
-    with pytest.raises(InvalidParameter, match="steps: got None, expected a value: reused-batch needs one"):
+    with pytest.raises(InvalidParameter, match="steps: reused-batch needs it: number of steps"):
         learner_from_text("reused-batch", {"step_size": 0.2})
     assert read_step("s", "2*d^-0.5") == StepLaw(2.0, 0.5)
     assert read_step("s", "0.1/d^1.5") == StepLaw(0.1, 1.5)

@@ -222,7 +222,7 @@ def test_refusals_say_what_to_ask_instead() -> None:
     signs = featlab.target("sign(h1*h2)", inputs=featlab.Hypercube())
     with pytest.raises(NoPrediction, match=r"^langevin: no theory known, because .*parity_bounds"):
         predict(signs, LangevinDynamics(2), dim=10, samples=10)
-    with pytest.raises(NoPrediction, match="'gaussian' is drawn at random: give start= a simulation"):
+    with pytest.raises(NoPrediction, match="'gaussian' is drawn at random and asks for a simulation"):
         predict("h1", LEARNER, dim=10, times=[1], student=TwoLayer(second_layer="gaussian"))
     with pytest.raises(NoPrediction, match="'uniform' are drawn at random"):
         predict("h1", LEARNER, dim=10, times=[1], student=TwoLayer(biases="uniform"))

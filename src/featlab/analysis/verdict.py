@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from featlab.analysis.structured.patterns import MOST_SIGNS
 from featlab.analysis.structured.structure import structure_of
 from featlab.errors import InvalidParameter, InvalidTarget
 from featlab.gaussian.hermite import Floats
+from featlab.shown import Shown, written
 from featlab.targets import Isotropic, Spiked, SpikeLaw, Target, TreeTarget
 from featlab.targets.relabelling import informative
 
@@ -62,8 +63,8 @@ class Verdict(StrEnum):
     OPEN = "OPEN"  # no such verdict is known for these inputs
 
 
-@dataclass(frozen=True)
-class Analysis:
+@dataclass(frozen=True, repr=False)
+class Analysis(Shown):
     """What a shallow network, and any other method, can learn of a target.
 
     Attributes:
@@ -103,6 +104,21 @@ class Analysis:
     labels: Floats | None
     doubts: tuple[str, ...]
     remarks: tuple[str, ...] = ()
+
+    _picture: ClassVar[str] = "featlab.reports.notebook:analysis_picture"
+    _page: ClassVar[str] = "featlab.reports.notebook:analysis_page"
+
+    def __repr__(self) -> str:
+        exponents = f"information {self.information_exponent}, generative {self.generative_exponent}"
+        return f"<Analysis of {self.target.shown!r}: {self.verdict}; exponents: {exponents}>"
+
+    def to_latex(self) -> str:
+        """A table of exponents and sample costs for a paper; it needs the package booktabs."""
+        return written("featlab.reports.papers:analysis_latex", self)
+
+    def to_bibtex(self) -> str:
+        """The papers that it rests on."""
+        return written("featlab.reports.papers:analysis_bibtex", self)
 
 
 def analyse(target: Target, budget: float = DEFAULT_BUDGET, tell: Tell | None = None) -> Analysis:

@@ -12,6 +12,7 @@ from featlab.cli.errors import DEBUG
 from featlab.cli.exhibit import GALLERY_EPILOG, exhibit_app, gallery
 from featlab.cli.experiment_options import RunCommand
 from featlab.cli.explain import EXPLAIN_EPILOG, explain
+from featlab.cli.learners import LEARNERS_EPILOG, learners
 from featlab.cli.predict import PREDICT_EPILOG, predict
 from featlab.cli.simulate import SIMULATE_EPILOG, simulate
 from featlab.cli.study import study_app
@@ -38,7 +39,16 @@ def common(
     ] = False,
     debug: Annotated[bool, typer.Option(DEBUG, help="Show a traceback where something unforeseen happens.")] = False,
 ) -> None:
-    """What a shallow network can learn of a function, by which algorithm, from how much data."""
+    """What a shallow network can learn of a function, by which algorithm, from how much data.
+
+    Start here:
+
+    featlab explain "He3(h1)"   what can be learned of a function, and the sight of it being learned
+
+    featlab learners            the algorithms, and of each its options and an example
+
+    featlab study --help        many runs at once
+    """
 
 
 # An expression may begin with a minus sign: what is no known option is taken as the expression.
@@ -47,6 +57,7 @@ app.command(epilog=EXPLAIN_EPILOG, context_settings=_LENIENT)(explain)
 app.command(cls=RunCommand, epilog=SIMULATE_EPILOG, context_settings=_LENIENT)(simulate)
 app.command(cls=RunCommand, epilog=PREDICT_EPILOG, context_settings=_LENIENT)(predict)
 app.command(cls=RunCommand, epilog=COMPARE_EPILOG, context_settings=_LENIENT)(compare)
+app.command(epilog=LEARNERS_EPILOG)(learners)
 app.add_typer(study_app, name="study")
 app.add_typer(exhibit_app, name="exhibit")
 app.command(epilog=GALLERY_EPILOG)(gallery)

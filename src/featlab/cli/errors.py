@@ -9,9 +9,9 @@ import functools
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import NoReturn, ParamSpec, TypeVar
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import typer
 
@@ -46,7 +46,7 @@ def exit_cleanly(command: Callable[Parameters, Result]) -> Callable[Parameters, 
         try:
             return command(*args, **kwargs)
         except FeatlabError as fault:
-            fail(str(fault), _exit_code(fault))
+            fail(_in_options(fault, kwargs), _exit_code(fault))
         except BrokenPipeError:  # whoever reads has heard enough, as `| head` does
             _give_up_stdout()
             raise typer.Exit(UNHEARD) from None
@@ -89,6 +89,14 @@ def _give_up_stdout() -> None:
     except OSError:
         with suppress(OSError, ValueError):  # it may be no file at all, in a test
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _in_options(fault: FeatlabError, typed: Mapping[str, Any]) -> str:
+    """The fault in the options of the command that was typed; the names in a study's file stay as they are there."""
+    from featlab.cli.wording import fault_in_options
+    from featlab.study.faults import InvalidStudy
+
+    return str(fault) if isinstance(fault, InvalidStudy) else fault_in_options(fault, typed)
 
 
 def _exit_code(fault: FeatlabError) -> int:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from difflib import get_close_matches
 from functools import cache, wraps
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,13 +20,17 @@ import typer
 from typer.core import TyperCommand
 
 from featlab.cli.errors import fail
+from featlab.cli.showing import examples
+from featlab.cli.wording import fault_in_options, flag
 from featlab.learners.fields import Option, options_of
 
 if TYPE_CHECKING:
+    from featlab.cli.learner_text import Row
     from featlab.experiments import Experiment
     from featlab.targets import SpikeLaw
 
-_LEARNER, _STUDENT, _READOUT = "Learner (each takes some of these)", "Student", "Readout"
+_LEARNER, _STUDENT, _READOUT = "Learner", "Student", "Readout: a second layer fitted after it"
+_OWNERS = r" \[[a-z, -]+\]$"  # which learners take an option, at the end of its help
 # Said in the terms of the inputs' laws, not by a field.
 _INPUTS = {
     "noise": ("V", "Variance of Gaussian noise added to the label; 0."),
@@ -57,7 +63,7 @@ def takes_experiment(
 
     @wraps(command)
     def wrapped(**options: Any) -> None:
-        said = [f"--{_option(name)}" for name in ignored if options[name] is not None]
+        said = [f"{flag(name)}" for name in ignored if options[name] is not None]
         if said:
             typer.echo(f"featlab: {', '.join(said)} ignored: {why}", err=True)
         experiment = _experiment({name: options[name] for name in common if name not in ignored})
@@ -79,24 +85,17 @@ def spiked_inputs(spike: str | None, alignment: str | None) -> SpikeLaw | None:
 
 
 def _experiment(options: dict[str, Any]) -> Experiment:
-    """The experiment that options ask for; a misuse ends the program with a word on it."""
-    from featlab.errors import InvalidParameter
+    """The experiment that options ask for."""
     from featlab.experiments.text import experiment_from_text
 
+    _import_from_here()
+    others = _other_fields(options.pop("with_fields") or [], options)
+    return experiment_from_text({**options, **others})
+
+
+def _import_from_here() -> None:
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # --learner module:Class of a file that lies here
-    others = _other_fields(options.pop("with_fields") or [], options)
-    try:
-        return experiment_from_text({**options, **others})
-    except InvalidParameter as fault:
-        option = _option(fault.name)
-        if fault.name not in options:
-            raise
-        fail(
-            f"--{option}: "
-            + (f"got {fault.given!r}, " if fault.given is not None else "")
-            + f"expected {fault.expected}"
-        )
 
 
 def _other_fields(texts: Sequence[str], options: dict[str, Any]) -> dict[str, str]:
@@ -108,7 +107,7 @@ def _other_fields(texts: Sequence[str], options: dict[str, Any]) -> dict[str, st
         if not equals or not value:
             fail(f"--with: got {text!r}, expected FIELD=VALUE, such as ridge=0.1")
         if name in options and options[name] is not None:
-            fail(f"--with {name}=...: --{_option(name)} is given too")
+            fail(f"--with {name}=...: {flag(name)} is given too")
         others[name] = value.strip()
     return others
 
@@ -127,7 +126,10 @@ def _made() -> Iterator[inspect.Parameter]:
     help_expression = "A function of h1..h32, as in `featlab explain`."
     expression = typer.Argument(metavar="EXPR", help=help_expression)
     yield _parameter("target", Annotated[str, expression], inspect.Parameter.empty)
-    names = f"{', '.join([*own_learners(), RANDOM_FEATURES])}; of an installed package, or module:Class of your own."
+    names = (
+        f"{', '.join([*own_learners(), RANDOM_FEATURES])}; of an installed package, or module:Class of your own. "
+        "`featlab learners NAME`, or --learner NAME --help here, shows its options."
+    )
     yield _parameter("learner", Annotated[str, typer.Option(metavar="NAME", help=names)], inspect.Parameter.empty)
     for field, said in options_of(Experiment):
         empty = inspect.Parameter.empty if field.name == "dim" else None
@@ -144,7 +146,7 @@ def _made() -> Iterator[inspect.Parameter]:
         yield _parameter(
             name, Annotated[str | None, typer.Option(metavar=metavar, help=words, rich_help_panel=_READOUT)], None
         )
-    test = typer.Option(metavar="N", help=option_table()["test_samples"][0].meaning, rich_help_panel=_READOUT)
+    test = typer.Option(metavar="N", help=_capital(option_table()["test_samples"][0].meaning), rich_help_panel=_READOUT)
     yield _parameter("test_samples", Annotated[str | None, test], None)
     words = "A field of a learner or student of another package; may be repeated."
     fields = typer.Option("--with", metavar="FIELD=VALUE", help=words, rich_help_panel=_LEARNER)
@@ -152,10 +154,10 @@ def _made() -> Iterator[inspect.Parameter]:
 
 
 def _annotation(name: str, said: Option, panel: str | None, owners: str = "", needed: bool = False) -> Any:
-    words = said.meaning[0].upper() + said.meaning[1:] + owners
+    words = _capital(said.meaning) + owners
     if said.kind.flag:
-        flag = f"--{_option(name)}/--no-{_option(name)}"
-        return Annotated[bool | None, typer.Option(flag, help=words, rich_help_panel=panel)]
+        pair = f"{flag(name)}/--no-{flag(name)[2:]}"
+        return Annotated[bool | None, typer.Option(pair, help=words, rich_help_panel=panel)]
     option = typer.Option(metavar=said.kind.metavar, help=words, rich_help_panel=panel)
     return Annotated[str, option] if needed else Annotated[str | None, option]
 
@@ -169,18 +171,134 @@ def _unlisted(parameter: inspect.Parameter) -> inspect.Parameter:
     return parameter.replace(annotation=Annotated[str | None, typer.Option(hidden=True)])
 
 
-def _option(name: str) -> str:
-    return name.replace("_", "-")
-
-
 class RunCommand(TyperCommand):
-    """A command whose expression may begin with a minus sign, while a mistyped option is still pointed out."""
+    """A command whose expression may begin with a minus sign, while a mistyped option is still pointed out.
+
+    Its help shows the options of the learner that is named beside `--help`; without one, those that all have.
+    """
+
+    shown_for: str | None = None  # the learner whose help is asked for
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        known = [name for one in self.get_params(ctx) for name in (*one.opts, *one.secondary_opts)]
-        for argument in args[: args.index("--")] if "--" in args else args:
+        typed = args[: args.index("--")] if "--" in args else args
+        learner = _named_learner(typed)
+        params = {name: one for one in self.get_params(ctx) for name in (*one.opts, *one.secondary_opts)}
+        for argument in typed:
             name = argument.partition("=")[0]
-            if name.startswith("--") and name not in known:
-                close = get_close_matches(name, known, n=1)
-                fail(f"no such option: {name}" + (f"; did you mean {close[0]}?" if close else ""))
+            if name.startswith("--") and name not in params:
+                fail(f"no such option: {name}{_meant(name, params, learner)}")
+        self.shown_for = learner if "--help" in typed else None
+        check_learner_name(self.shown_for)
         return super().parse_args(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """By learner: its options with their defaults, and its example; else the options that all learners have."""
+        shown = copy(self)
+        shown.params = [one for one in self.params if _in_help(one, self.shown_for)]
+        if self.shown_for is not None:
+            from featlab.cli.learner_text import clock_of, example_of, line_of, options_by_parameter
+
+            rows = options_by_parameter(self.shown_for)
+            shown.params = [_as_in(one, rows.get(str(one.name))) for one in shown.params]
+            about = f"{self.shown_for}: {line_of(self.shown_for)} Here --samples: {clock_of(self.shown_for)}."
+            shown.help = f"{self.help}\n\n{about}"
+            shown.epilog = examples(*example_of(self.shown_for, ctx.info_name))
+        super(RunCommand, shown).format_help(ctx, formatter)
+
+
+def check_learner_name(name: str | None) -> None:
+    """End the program at a name that no learner has."""
+    from featlab.errors import FeatlabError
+    from featlab.experiments.text import RANDOM_FEATURES
+    from featlab.learners.registry import learner_class
+
+    _import_from_here()
+    try:
+        if name is not None and name != RANDOM_FEATURES:
+            learner_class(name)
+    except FeatlabError as fault:
+        fail(fault_in_options(fault, {"learner": name}))
+
+
+def _named_learner(typed: Sequence[str]) -> str | None:
+    """The learner that a command line names, so far."""
+    for place, argument in enumerate(typed):
+        option, equals, value = argument.partition("=")
+        if option == "--learner" and (equals or place + 1 < len(typed)):
+            return value if equals else typed[place + 1]
+    return None
+
+
+def _taken(learner: str | None) -> frozenset[str] | None:
+    """The parameters that an experiment with this learner takes; None, of one that is not known."""
+    from featlab.errors import FeatlabError
+    from featlab.experiments.text import known_names
+
+    try:
+        return None if learner is None else known_names(learner)
+    except FeatlabError:
+        return None
+
+
+def _of_some_learners(name: str) -> bool:
+    from featlab.experiments.text import READOUT_NAMES, option_table
+
+    return name in option_table() or name in READOUT_NAMES
+
+
+def _in_help(parameter: Any, learner: str | None) -> bool:
+    """What all learners have; and of one, its own, its student's, and those of a readout if it can have one."""
+    from featlab.cli.learner_text import options_by_parameter, takes_readout
+    from featlab.experiments.text import READOUT_NAMES
+
+    name = str(parameter.name)
+    if learner is None or not _of_some_learners(name):
+        return not _of_some_learners(name)
+    return name in options_by_parameter(learner) or (name in READOUT_NAMES and takes_readout(learner))
+
+
+def _as_in(parameter: Any, row: Row | None) -> Any:
+    """The option as the learner of a help has it."""
+    if row is None:
+        return parameter
+    shown = copy(parameter)
+    shown.metavar = row.takes or parameter.metavar
+    shown.help = f"{_capital(row.meaning)} ({f'default {row.default}' if row.default else 'required'})"
+    return shown
+
+
+def _capital(words: str) -> str:
+    """With a capital letter, unless it begins with a symbol."""
+    return words if words[1:2] in (" ", ",") else words[0].upper() + words[1:]
+
+
+_TYPO = 0.8  # how alike a typo is to what was meant
+# What is called otherwise elsewhere, or reads like an option that means something else.
+_CALLED_ELSEWHERE = {
+    "--seed": ("--key", "--seeds"),
+    "--lr": ("--step-size",),
+    "--learning-rate": ("--step-size",),
+    "--n": ("--samples",),
+    "--d": ("--dim",),
+    "--epochs": ("--steps", "--times"),
+}
+
+
+def _meant(name: str, params: Mapping[str, Any], learner: str | None) -> str:
+    """What may have been meant, among what this learner takes, each with what it does: so that nobody takes, say,
+    `--seeds 3`, three runs, for the run of seed 3."""
+    taken = _taken(learner)
+    known = [
+        option
+        for option, one in params.items()
+        if taken is None or not _of_some_learners(str(one.name)) or str(one.name) in taken
+    ]
+    close = _CALLED_ELSEWHERE.get(name) or get_close_matches(name, known, n=2, cutoff=_TYPO)
+    meanings = [f"{one} ({_meaning(params[one])})" for one in close if one in known]
+    more = f" `featlab learners {learner}` shows its options" if taken is not None else ""
+    return (f"; did you mean {' or '.join(meanings)}?" if meanings else ";" if more else "") + more
+
+
+def _meaning(parameter: Any) -> str:
+    words = re.sub(_OWNERS, "", parameter.help or "").rstrip(".")
+    return words[:1].lower() + words[1:] if words[1:2].islower() else words

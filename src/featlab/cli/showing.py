@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,12 +19,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import RenderableType
 
-_FORMATS = (".png", ".svg", ".pdf")
+_FORMATS = (".png", ".svg", ".pdf", ".pgf")
+_TEX = ("xelatex", "pdflatex", "lualatex")  # one of which measures the texts of a pgf
 _PANEL = "Output"
 
 FigureFile = Annotated[
     Path | None,
-    typer.Option("--figure", metavar="FILE", help="Write a picture (png, svg, pdf).", rich_help_panel=_PANEL),
+    typer.Option(
+        "--figure", metavar="FILE", help="Write a picture (png, svg, pdf, or pgf for LaTeX).", rich_help_panel=_PANEL
+    ),
 ]
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON object with all data instead.", rich_help_panel=_PANEL)
@@ -40,6 +44,8 @@ def check_figure(path: Path | None) -> None:
     """Before the run, not after it: a picture that could not be written would be a run lost."""
     if path is not None and path.suffix.lower() not in _FORMATS:
         fail(f"--figure: got {str(path)!r}, expected a name that ends in {', '.join(_FORMATS)}")
+    if path is not None and path.suffix.lower() == ".pgf" and not any(map(shutil.which, _TEX)):
+        fail(f"--figure: got {str(path)!r}, which needs a TeX installation ({', '.join(_TEX)}); .pdf needs none")
     check_output("--figure", path)
 
 
@@ -113,8 +119,12 @@ def show(text: RenderableType) -> None:
 
 
 def _drawn(figure: Figure, path: Path) -> bytes:
+    from matplotlib import rc_context
+
+    program = next(filter(shutil.which, _TEX), _TEX[0])
     buffer = io.BytesIO()
-    figure.savefig(buffer, format=path.suffix[1:].lower(), dpi=150, facecolor="white")
+    with rc_context({"pdf.fonttype": 42, "pgf.texsystem": program}):  # fonts that journals take, text that stays text
+        figure.savefig(buffer, format=path.suffix[1:].lower(), dpi=150, facecolor="white")
     return buffer.getvalue()
 
 

@@ -29,10 +29,11 @@ def plan_text(plan: Plan, workers: int) -> str:
         return "\n".join([*lines, f"           failed: {last_line}"])
     first, again = plan.probe.first_seconds, plan.probe.again_seconds
     later = f", then {duration(again)}" if again < first else ""
+    if plan.probe.shape_seconds is not None:
+        later += f"; another shape ({plan.shapes:,} in all) takes {duration(plan.probe.shape_seconds)} more, once"
     lines.append(f"           {duration(first)} the first time{later}")
-    assert plan.seconds is not None
-    share = f", {duration(plan.seconds / workers)} on {workers} workers" if workers > 1 else ""
-    lines.append(f"time       about {duration(plan.seconds)} if all points cost the same{share}")
+    share = f", {duration(plan.seconds(workers) or 0.0)} on {workers} workers" if workers > 1 else ""
+    lines.append(f"time       about {duration(plan.seconds() or 0.0)} if all points cost the same{share}")
     if plan.probe.memory is not None:
         lines.append(f"memory     {plan.probe.memory / 1e6:,.0f} MB a worker")
     return "\n".join(lines)
@@ -46,7 +47,7 @@ def plan_record(plan: Plan, workers: int) -> dict[str, Any]:
         **progress_record(plan.progress),
         "shapes": plan.shapes,
         "probe": None if plan.probe is None else asdict(plan.probe),
-        "seconds": None if plan.seconds is None else plan.seconds / workers,
+        "seconds": plan.seconds(workers),
     }
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import ClassVar
 
 import numpy as np
 import xarray as xr
@@ -23,6 +24,7 @@ from featlab.comparison.rung import rung_of
 from featlab.comparison.tested import WRONG_BY, Tested
 from featlab.comparison.words import Found, agreement_words, disagreement_words, nothing_words, silence_words
 from featlab.errors import InvalidParameter
+from featlab.shown import Shown, written
 
 LEVEL = 0.01
 # The share of a quantity's points that must tell, each by itself, for the quantity to agree.
@@ -39,8 +41,8 @@ class Agreement(StrEnum):
     CANNOT_TELL = "cannot tell"
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Shown):
     """A prediction over a measurement.
 
     Attributes:
@@ -68,6 +70,16 @@ class Comparison:
     verdicts: dict[str, Agreement]
     sizes: tuple[int, ...] = ()
     allowance_share: float = 0.0
+
+    _picture: ClassVar[str] = "featlab.reports.notebook:comparison_picture"
+    _page: ClassVar[str] = "featlab.reports.notebook:comparison_page"
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {self.points} points: {self.verdict}, |z| {self.largest_z:.2g} of {self.allowed_z:.2g}>"
+
+    def to_latex(self) -> str:
+        """A table of the verdicts for a paper; it needs the package booktabs."""
+        return written("featlab.reports.papers:comparison_latex", self)
 
     def __str__(self) -> str:
         return f"{self.verdict}: {self.reason} Allowance: {self.allowance}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
@@ -17,14 +17,15 @@ from featlab.experiments.experiment import Experiment, as_experiment
 from featlab.learners.amp import BayesAmp
 from featlab.learners.protocol import Learner, Student
 from featlab.outcome import Outcome
+from featlab.shown import Shown
 from featlab.simulation.observe import DEFAULT
 from featlab.simulation.simulator import simulate
 from featlab.targets import Target
 from featlab.theory.prediction import predict_experiment
 
 
-@dataclass(frozen=True)
-class ComparedRun:
+@dataclass(frozen=True, repr=False)
+class ComparedRun(Shown):
     """A prediction, the simulation of the same, and how they compare.
 
     Attributes:
@@ -39,6 +40,12 @@ class ComparedRun:
     comparison: Comparison
     others: tuple[tuple[xr.Dataset, xr.Dataset], ...] = ()
     measured: str = ""
+
+    _picture: ClassVar[str] = "featlab.reports.notebook:run_picture"
+    _page: ClassVar[str] = "featlab.reports.notebook:run_page"
+
+    def __repr__(self) -> str:
+        return f"<ComparedRun of {self.simulation.attrs.get('target')!r} at {self.measured}: {self.comparison!r}>"
 
 
 def predict_and_simulate(

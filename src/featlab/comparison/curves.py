@@ -69,18 +69,6 @@ def _label(place: dict[str, int], values: xr.DataArray) -> str:
     return ", ".join(words) or str(values.name or "")
 
 
-def alignments(dataset: xr.Dataset) -> Floats:
-    """(seed, time, direction): the cosine of the student with each direction, root mean square over its neurons.
-
-    For one neuron it is |cosine|. For a random start it is about 1/sqrt(d) whatever the number of neurons. A learner
-    without neurons, such as a kernel, has no directions here.
-    """
-    if "cosine" not in dataset:
-        return np.zeros((dataset.sizes["seed"], dataset.sizes["time"], 0))
-    cosines = dataset["cosine"].transpose("seed", "time", "neuron", "direction").values.astype(np.float64)
-    return np.sqrt(np.mean(cosines**2, axis=2))
-
-
 def measured_over_time(dataset: xr.Dataset) -> dict[str, Floats]:
     """Name -> (seed, time): the risk; for a learner without a risk or without neurons, all numbers that it measures."""
     scalars = [name for name, values in dataset.data_vars.items() if set(values.dims) == {"seed", "time"}]

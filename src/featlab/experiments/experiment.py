@@ -13,6 +13,7 @@ from featlab.errors import InvalidParameter
 from featlab.learners.checks import positive_integer
 from featlab.learners.fields import COUNT, Description, Kind, choice, option, or_none, read_numbers, read_whole
 from featlab.learners.protocol import Learner, Student, check_contract
+from featlab.learners.registry import called
 
 if TYPE_CHECKING:
     from jax import Array
@@ -122,11 +123,10 @@ class Experiment(Description):
 
     def check_together(self) -> None:
         """Inputs that the learner knows, room for the directions, and times that its clock has."""
-        name, laws = type(self.learner).__name__, self.learner.inputs
+        laws = self.learner.inputs
         if not isinstance(self.concrete.inputs, laws):
             kinds = " or ".join(law.__name__ for law in laws)
-            where = "inputs= of featlab.target, or --hypercube and --spike on a command line"
-            raise InvalidParameter("inputs", self.concrete.inputs, f"{kinds} for {name}; they are said by {where}")
+            raise InvalidParameter("inputs", self.concrete.inputs, f"{kinds} for {called(self.learner)}")
         if self.dim < self.target.rank:
             expected = f"at least {self.target.rank}, the number of the target's directions"
             raise InvalidParameter("dim", self.dim, expected)
@@ -152,7 +152,7 @@ class Experiment(Description):
 
 def _student(learner: Learner, student: Student | None) -> Any:
     """The student that runs: the default of the learner's kind unless given; None for a learner that has none."""
-    kind, name = learner.student_kind, type(learner).__name__
+    kind, name = learner.student_kind, called(learner)
     if kind is None:
         if student is not None:
             raise InvalidParameter("student", student, f"None: {name} has none, it estimates by itself")

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from featlab.errors import InvalidParameter
+from featlab.errors import InvalidParameter, MissingParameter
 from featlab.learners.checks import positive_integer
 from featlab.learners.protocol import Learner
+from featlab.learners.registry import called
 
 _DEFAULT_TIMES = 40
 _MOST_STEPS = 2**31 - 1
@@ -50,7 +51,8 @@ def schedule(learner: Learner, dim: int, samples: int | None, times: Sequence[fl
         raise InvalidParameter("samples", samples, f"at least one batch of {paced.batch}")
     if times is None:
         if last is None:
-            raise InvalidParameter("samples", None, "a number of samples, or times= in units of d steps")
+            what = "how many samples in all, or times= in units of d steps in its place"
+            raise MissingParameter("samples", what, called(learner))
         return Schedule(_log_spaced(last), float(dim))
     steps = _step_numbers(times, float(dim))
     if last is not None and steps[-1] > last:
@@ -69,9 +71,13 @@ def _flow(learner: Any, times: Sequence[float] | None) -> Schedule:
 def _once(learner: Learner, samples: int | None, times: Sequence[float] | None) -> Schedule:
     if getattr(learner, "fits_readout", False):
         if samples is not None:
-            raise InvalidParameter("samples", samples, "None: RandomFeatures states its own number of samples")
+            raise InvalidParameter(
+                "samples",
+                samples,
+                "None: random-features is fitted to as many as readout= says",
+            )
     elif samples is None:
-        raise InvalidParameter("samples", None, "a number of samples to learn from")
+        raise MissingParameter("samples", "how many samples it learns from", called(learner))
     else:
         positive_integer("samples", samples)
     if times is not None and _step_numbers(times, 1.0) != (0,):

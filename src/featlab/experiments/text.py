@@ -19,11 +19,12 @@ from dataclasses import Field, fields
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from featlab.errors import InvalidParameter
+from featlab.errors import InvalidParameter, MissingParameter
 from featlab.experiments.experiment import Experiment
 from featlab.learners.checks import finite_number
 from featlab.learners.fields import (
     Option,
+    blamed_on,
     options_of,
     plain,
     read_number,
@@ -32,6 +33,7 @@ from featlab.learners.fields import (
     required,
     value_of,
 )
+from featlab.learners.guide import RANDOM_FEATURES
 from featlab.learners.protocol import Learner, Student
 from featlab.learners.readout import Readout
 from featlab.learners.registry import learner_class, learner_name, own_learners
@@ -41,7 +43,6 @@ from featlab.targets.inputs import Hypercube, Isotropic, SpikeLaw, inputs_in_wor
 if TYPE_CHECKING:
     from featlab.targets import Target
 
-RANDOM_FEATURES = "random-features"
 # Names of the fields of a readout, which would else be mistaken for those of what it follows.
 READOUT_FIELDS = {
     "ridge": "ridge",
@@ -51,7 +52,12 @@ READOUT_FIELDS = {
 }
 READOUT_NAMES = ("readout", *READOUT_FIELDS)
 _OF_TARGET = {"noise": read_number, "spike": read_number, "alignment": read_numbers, "hypercube": read_number}
-NEEDED = ("target", "learner", "dim")
+_NEEDED_FOR = {
+    "target": "what is to be learned, such as 'He3(h1)'",
+    "learner": "who learns it; `featlab learners` lists them",
+    "dim": "the dimension of the inputs, such as 1e6",
+}
+NEEDED = tuple(_NEEDED_FOR)
 # How the data come and how a run is made: of a simulation only, and not of a prediction.
 RUN_ONLY = ("seeds", "key", "design", "dtype", "memory")
 
@@ -72,7 +78,7 @@ def experiment_from_text(said: Mapping[str, Any]) -> Experiment:
     """
     for name in NEEDED:
         if said.get(name) is None:
-            raise InvalidParameter(name, None, "a value: every experiment needs it")
+            raise MissingParameter(name, _NEEDED_FOR[name], "every experiment")
     given = {name: value for name, value in said.items() if value is not None}
     fields_said = {name: value for name, value in given.items() if name not in COMMON_NAMES}
     learner, student = learner_from_text(given["learner"], fields_said)
@@ -101,7 +107,7 @@ def learner_from_text(name: str, said: Mapping[str, Any]) -> tuple[Learner, Any]
             raise InvalidParameter(key, value, _whose(key, name, [*own, *of_student]))
     for field in fields(kind):
         if required(field) and field.name not in said:
-            raise InvalidParameter(field.name, None, f"a value: {name} needs one, {_meaning(own, field.name)}")
+            raise MissingParameter(field.name, _meaning(own, field.name), name)
     learner = kind(**_values(own, {key: value for key, value in said.items() if key in own}))
     if of_readout:
         learner = _under_readout(learner, name, of_readout)
@@ -179,7 +185,9 @@ def _under_readout(first: Learner | None, name: str, said: Mapping[str, Any]) ->
     values = {field: value_of(known[field], said[key]) for key, field in READOUT_FIELDS.items() if key in said}
     if samples == "same":
         return Readout(first, data="same", **values)
-    return Readout(first, read_whole("readout", samples) if isinstance(samples, str) else samples, **values)
+    count = read_whole("readout", samples) if isinstance(samples, str) else samples
+    with blamed_on("readout", "samples"):
+        return Readout(first, count, **values)
 
 
 def _random_features(said: Mapping[str, Any]) -> tuple[Readout, TwoLayer | None]:
@@ -189,7 +197,7 @@ def _random_features(said: Mapping[str, Any]) -> tuple[Readout, TwoLayer | None]
         if key not in of_student:
             raise InvalidParameter(key, value, _whose(key, RANDOM_FEATURES, [*READOUT_NAMES, *of_student]))
     if "readout" not in said:
-        raise InvalidParameter("readout", None, f"with {RANDOM_FEATURES}, a number of samples to fit to, such as 1e4")
+        raise MissingParameter("readout", "how many samples it is fitted to, such as 1e4", RANDOM_FEATURES)
     of_readout = {key: value for key, value in said.items() if key in READOUT_NAMES}
     readout = _under_readout(None, RANDOM_FEATURES, of_readout)
     return readout, TwoLayer(**_values(of_student, rest)) if rest else None

@@ -1,3 +1,4 @@
+from .catalogue import catalogue_figure as catalogue_figure
 from .comparison import comparison_figure as comparison_figure
 from .comparison import prediction_figure as prediction_figure
 from .complexity import MeasuredExponent as MeasuredExponent

@@ -12,6 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from featlab.comparison import ComparedQuantity, Comparison, compare
 from featlab.comparison.curves import along, curves, is_stepwise, visible_curves
+from featlab.comparison.recovery import shown_scale
 from featlab.figures.panels import measured_points, panels, theory_line
 from featlab.figures.style import EASY, HARD, INK, TEXT_SIZE, TRIVIAL, add_legend, time_axis
 
@@ -26,6 +27,7 @@ _NAMES = {
     "subspace": ("Directions found", "singular values of the cosines / sqrt(p)"),
     "risk": ("Risk", "E[(y - f)^2]"),
 }
+_ANGLES = ("Directions found", "cosines of the principal angles")  # what the subspace of an estimate is shown as
 _AXES = {"alpha": "samples over dimension, n / d", "dim": "dimension d"}
 _VERDICTS = {"agrees": "agree", "disagrees": "disagree", "cannot tell": "are too noisy to compare"}
 _COLOURS = {"agrees": TRIVIAL, "disagrees": HARD, "cannot tell": EASY}
@@ -45,7 +47,7 @@ def comparison_figure(prediction: xr.Dataset, measurement: xr.Dataset, compariso
     comparison = compare(prediction, measurement) if comparison is None else comparison
     every = list(comparison.quantities.values())
     shown = [quantity for quantity in every if _worth_showing(quantity)] or every
-    figure, frames = _panels([quantity.name for quantity in shown])
+    figure, frames = _panels([quantity.name for quantity in shown], measurement)
     for axes, quantity in zip(frames, shown, strict=True):
         _draw(axes, quantity, prediction, measurement)
     target, dim = measurement.attrs.get("target", "target"), measurement.attrs.get("dim")
@@ -62,9 +64,9 @@ def prediction_figure(prediction: xr.Dataset) -> Figure:
     """The prediction alone: a panel of overlaps, where there are any, and one of the risk."""
     told = ("overlap", "risk") if {"overlap", "risk"} & set(prediction) else ("subspace", "first_overlap", "growth")
     shown = [name for name in told if name in prediction]
-    figure, frames = _panels(shown)
+    figure, frames = _panels(shown, prediction)
     for axes, name in zip(frames, shown, strict=True):
-        values = _seed_mean(prediction[name])
+        values = _seed_mean(prediction[name]) * shown_scale(name, prediction)
         x = _along_axis(axes, values, prediction)
         for series, curve in enumerate(list(curves(values))[:_MOST_CURVES]):
             theory_line(axes, x, values.isel(curve.place).values, series=series, label=curve.label)
@@ -73,8 +75,9 @@ def prediction_figure(prediction: xr.Dataset) -> Figure:
     return figure
 
 
-def _panels(names: Sequence[str]) -> tuple[Figure, list[Axes]]:
-    titles, symbols = zip(*(_NAMES.get(name, (name, name)) for name in names), strict=True)
+def _panels(names: Sequence[str], dataset: xr.Dataset) -> tuple[Figure, list[Axes]]:
+    told = (_ANGLES if shown_scale(name, dataset) != 1 else _NAMES.get(name, (name, name)) for name in names)
+    titles, symbols = zip(*told, strict=True)
     return panels(titles, y=symbols)
 
 
@@ -87,7 +90,8 @@ def _worth_showing(quantity: ComparedQuantity) -> bool:
 
 def _draw(axes: Axes, quantity: ComparedQuantity, prediction: xr.Dataset, measurement: xr.Dataset) -> None:
     x = _along_axis(axes, quantity.theory, measurement)
-    whole = prediction[quantity.name]
+    scale = shown_scale(quantity.name, measurement)
+    whole = prediction[quantity.name] * scale
     if quantity.signless:
         whole = abs(whole)
         axes.set_ylabel(f"|{axes.get_ylabel()}|")
@@ -96,7 +100,7 @@ def _draw(axes: Axes, quantity: ComparedQuantity, prediction: xr.Dataset, measur
         name = f", {curve.label}" if len(drawn) > 1 else ""
         line = whole.isel(curve.place).values
         theory_line(axes, whole[along(quantity.theory)].values, line, series=series, label=f"theory{name}")
-        points, error = (part.isel(curve.place).values for part in (quantity.simulation, quantity.error))
+        points, error = (scale * part.isel(curve.place).values for part in (quantity.simulation, quantity.error))
         measured_points(axes, x, points, error, series=series, label=f"simulation{name}, 2 s.e.")
     crowded = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}  # beside the axes, not over the curves
     add_legend(axes, **(crowded if len(drawn) > _ROOM else {"loc": "best"}))

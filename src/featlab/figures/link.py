@@ -22,8 +22,9 @@ _MOST_APPROXIMATIONS = 3
 _MOST_MAPS = 6  # of all pairs of directions; of more, the first neighbours
 
 
-def link_figure(target: Target, energies: Energies) -> Figure:
-    """The mean label as a function of the directions (noise inside the link is averaged out)."""
+def link_figure(target: Target, energies: Energies | None = None) -> Figure:
+    """The mean label as a function of the directions (noise inside the link is averaged out); of one direction with its
+    best approximations by polynomials, where the energies are known."""
     if target.rank == 1:
         return _curve(target, energies)
     pairs = list(combinations(range(target.rank), 2))
@@ -68,15 +69,16 @@ def telling_degrees(energies: Energies) -> list[int]:
     return [k for k in range(1, len(share)) if share[k] >= 1e-3][:_MOST_APPROXIMATIONS]
 
 
-def _curve(target: Target, energies: Energies) -> Figure:
+def _curve(target: Target, energies: Energies | None) -> Figure:
     figure = new_figure(5.6, 3.4)
     axes = dress(figure.add_subplot(), x="h1", y="label")
     x = np.linspace(-_REACH, _REACH, 1600)
     values = mean_label(target, x[:, None])
     density = np.exp(-(x**2) / 2)
     low, high = _range(values, density)
-    for colour, degree in zip(SERIES, telling_degrees(energies), strict=False):
-        axes.plot(x, approximation(energies, degree, x), color=colour, linewidth=1.3, label=f"up to degree {degree}")
+    for colour, degree in zip(SERIES, [] if energies is None else telling_degrees(energies), strict=False):
+        near = approximation(energies, degree, x) if energies is not None else x
+        axes.plot(x, near, color=colour, linewidth=1.3, label=f"up to degree {degree}")
     name = "link" if target.hidden == 0 else "link, mean over its noise"
     axes.plot(x, _broken_at_jumps(target, x, values), color=INK, linewidth=2.0, label=name, zorder=3)
     hill = low + 0.16 * (high - low) * density

@@ -8,7 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from featlab.comparison.curves import alignments, is_stepwise, measured_over_time
+from featlab.comparison.curves import is_stepwise, measured_over_time
+from featlab.comparison.recovery import recovery
 from featlab.figures.panels import panels
 from featlab.figures.style import INK, MUTED, SERIES, TEXT_SIZE, add_legend, time_axis
 from featlab.gaussian.hermite import Floats
@@ -17,23 +18,28 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _MOST_FAINT_SEEDS = 24
+_AXIS_NAMES = {
+    "|cos|": "|cosine| with the neuron",
+    "share": "share in the neurons' span",
+    "in": "share of the weights within",
+    "cos angle": "cosines of the principal angles",
+}
 
 
 def trajectory_figure(dataset: xr.Dataset) -> Figure:
-    """Panels from a simulated dataset: the alignment with each direction, if there is one, and the risk, or what is in
-    its place, if there is anything.
+    """Panels from a simulated dataset: the share of each direction that is found, if there is one (1 is all of it,
+    see `featlab.comparison.recovery`), and the risk, or what is in its place, if there is anything.
 
     Lines are medians over seeds, bands reach from the first to the third quartile, single seeds are faint; seeds that
-    diverged leave the picture where they do. The dashed line is 1/sqrt(d), what chance gives.
+    diverged leave the picture where they do. The dashed line is what chance gives.
     """
     measured, dim = measured_over_time(dataset), int(dataset.attrs["dim"])
     times = dataset["time"].values.astype(np.float64)
     drawn: list[tuple[str, str, dict[str, Floats]]] = []  # of each panel the title, the y axis, and its curves
-    if "cosine" in dataset:
-        name = "cosine, rms over neurons" if dataset.sizes.get("neuron", 1) > 1 else "|cosine|"
-        values = alignments(dataset)
-        of_direction = {f"h{place + 1}": values[:, :, place] for place in range(values.shape[2])}
-        drawn.append((f"Alignment with each direction, d = {dim:,}", name, of_direction))
+    found = recovery(dataset)
+    if found.names:
+        places = {name: found.values[:, :, place] for place, name in enumerate(found.names)}
+        drawn.append((f"Directions found, d = {dim:,}", _AXIS_NAMES[found.column], places))
     for measure, values in list(measured.items())[:1]:
         formula = "E[(y - f)^2]" if measure == "risk" else dataset[measure].attrs["meaning"]
         drawn.append((measure.replace("_", " ").capitalize(), formula, {"median and quartiles": values}))
@@ -44,8 +50,9 @@ def trajectory_figure(dataset: xr.Dataset) -> Figure:
             _draw(axes, times, values, SERIES[series % len(SERIES)], label)
         axes.set_ylim(bottom=0)
         time_axis(axes, times, stepwise=is_stepwise(dataset))
-    if "cosine" in dataset:
-        frames[0].axhline(dim**-0.5, color=INK, linestyle="--", linewidth=0.9, label="1/sqrt(d)")
+    if found.names:
+        chance = "1/sqrt(d)" if found.chance == 1 else f"sqrt({found.chance**2:.0f}/d)"
+        frames[0].axhline(found.chance * dim**-0.5, color=INK, linestyle="--", linewidth=0.9, label=chance)
         frames[0].set_ylim(0, 1.03)
     for axes in frames:
         add_legend(axes, loc="best")

@@ -18,7 +18,7 @@ from dataclasses import MISSING, Field, dataclass, fields, replace
 from numbers import Integral, Real
 from typing import Any
 
-from featlab.errors import InvalidParameter
+from featlab.errors import InvalidParameter, InvalidTarget
 from featlab.learners.checks import finite_number, one_of, positive_integer, positive_number
 from featlab.learners.steps import CONSTRAINTS, LOSSES, StepLaw, check_step
 
@@ -192,26 +192,30 @@ def _read_rows(name: str, text: str) -> tuple[tuple[float, ...], ...]:
 
 
 @contextmanager
-def _blamed_on(name: str) -> Iterator[None]:
-    """Let a fault of what a field holds be one of the field."""
+def blamed_on(name: str, part: str | None = None) -> Iterator[None]:
+    """Let a fault of what a field holds (of the `part` of that name, if given) be one of the field."""
     try:
         yield
     except InvalidParameter as fault:
+        if part is not None and fault.name != part:
+            raise
         raise InvalidParameter(name, fault.given, fault.expected) from fault
 
 
 def _check_activation(name: str, value: Any) -> None:
     from featlab.gaussian.activations import activation  # NumPy is not loaded for a description that has no activation
 
-    with _blamed_on(name):
+    with blamed_on(name):
         activation(value)
 
 
 def _check_target(name: str, value: Any) -> None:
-    from featlab.targets import Target, target
+    from featlab.targets import target
 
-    if not isinstance(value, Target):
+    try:
         target(value)
+    except InvalidTarget as fault:
+        raise InvalidParameter(name, value, f"a target: {fault.reason}") from fault
 
 
 def within(low: float, high: float, expected: str, *, closed: bool = False) -> Kind:

@@ -36,7 +36,7 @@ class GiantSteps(LearnerDescription):
     def check_together(self) -> None:
         """One scale for all steps, or one for each."""
         if isinstance(self.scale, tuple) and len(self.scale) != self.steps:
-            raise InvalidParameter("scale", self.scale, f"one number, or a tuple of {self.steps}, one per step")
+            raise InvalidParameter("scale", self.scale, f"one number, or {self.steps} of them, one per step")
 
     @property
     def scales(self) -> tuple[float, ...]:

@@ -211,5 +211,5 @@ def kernel_function(given: Kernel | str | tuple[float, ...]) -> Kernel:
         close = get_close_matches(str(given), _NAMED, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         known = "exponential, polynomial-1 to polynomial-9, arc-cosine-0, arc-cosine-1, relu-ntk"
-        raise InvalidParameter("kernel", given, f"a Kernel, coefficients (c_0, c_1, ...), or one of {known}{hint}")
+        raise InvalidParameter("kernel", given, f"a kernel: coefficients (c_0, c_1, ...), or one of {known}{hint}")
     return _NAMED[given]

@@ -108,7 +108,7 @@ class Readout(LearnerDescription):
     def _check_samples(self) -> None:
         if self.data == "same":
             if not getattr(self.first, "keeps_batch", False):
-                expected = "'fresh'; or a first learner that keeps its batch: a ReusedBatch or a flow"
+                expected = "'fresh'; or a first learner that keeps its batch: reused-batch or a flow"
                 raise InvalidParameter("data", self.data, expected)
             if self.samples is not None:
                 raise InvalidParameter("samples", self.samples, "None: with data='same' it is the first layer's batch")

@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from featlab.errors import FeatlabError, InvalidParameter
+from featlab.learners.guide import RANDOM_FEATURES
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -97,10 +98,17 @@ def learner_class(name: str) -> type:
         if not isinstance(found, type) or not is_dataclass(found):
             raise InvalidParameter("learner", name, "module:Class of a learner, which is a frozen dataclass")
         return found
-    close = get_close_matches(str(name), learner_names(), n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    expected = f"one of {', '.join(learner_names())}, or module:Class of your own{hint}"
+    known = [*learner_names(), RANDOM_FEATURES]
+    close = [*get_close_matches(name, known, n=1), *(one for one in known if name and name in one.split("-"))]
+    hint = f"; did you mean {' or '.join(map(repr, dict.fromkeys(close)))}?" if close else ""
+    expected = f"one of {', '.join(known)}, or module:Class of your own{hint}"
     raise InvalidParameter("learner", name, expected)
+
+
+def called(learner: Any) -> str:
+    """The name of a learner in a sentence; that of the first layer's for a readout after it."""
+    first = getattr(learner, "first", learner)
+    return RANDOM_FEATURES if first is None else learner_name(type(first))
 
 
 def learner_name(kind: type) -> str:

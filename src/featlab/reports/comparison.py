@@ -11,8 +11,9 @@ from rich.padding import Padding
 from rich.text import Text
 
 from featlab.comparison.curves import Curve, along, curves, is_stepwise
+from featlab.comparison.recovery import shown_scale
 from featlab.learners.protocol import Learner, Student
-from featlab.reports.simulation import number_table, order_parameter_table, run_title, shown_times
+from featlab.reports.simulation import found_words, number_table, order_parameter_table, run_title, shown_times
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -39,7 +40,7 @@ def comparison_text(run: ComparedRun, learner: Learner, student: Student | None)
         notes.append(f"Of {' and '.join(hidden)} the {_MOST_CURVES} curves furthest apart are shown; --json has all.")
     return Group(
         run_title(simulation.attrs["target"], sizes, learner, student),
-        *(table for quantity in quantities for table in _tables(quantity)),
+        *(table for one in quantities for table in _tables(one, shown_scale(one.name, simulation))),
         Text(),
         Text.assemble(verdict, f": {comparison.reason}"),
         *(Text(note, style="dim") for note in notes),
@@ -62,17 +63,19 @@ def prediction_text(prediction: xr.Dataset, learner: Learner, student: Student |
     return Group(
         run_title(about["target"], sizes, learner, student),
         order_parameter_table(prediction.expand_dims("seed"), shown_times(prediction.sizes["time"])),
-        Text(outcome),
+        Text("\n".join([outcome, *found_words(prediction.expand_dims("seed"))])),
         Text(about["words"], style="dim"),
     )
 
 
-def _tables(quantity: ComparedQuantity) -> Iterator[Padding]:
-    """For each curve a table over time: theory, simulation with its error, its limit if it is known, z."""
+def _tables(quantity: ComparedQuantity, scale: float) -> Iterator[Padding]:
+    """For each curve a table over time: theory, simulation with its error, its limit if it is known, z. All but z are
+    shown times `scale`, on which 1 is perfect."""
     axis = along(quantity.theory)
     first = "step" if axis == "time" and is_stepwise(quantity.simulation) else axis
     for curve in _most_telling(quantity):
-        name = quantity.name if curve.label == quantity.name else f"{quantity.name} {curve.label}"
+        called = quantity.name if scale == 1 else "cosine of angle"
+        name = called if curve.label == quantity.name else f"{called} {curve.label}"
         limit = ("limit",) if quantity.sizes > 1 else ()
         columns = (first, f"|{name}|" if quantity.signless else name, "simulation", *limit, "z")
         measured = [(quantity.simulation, quantity.error)]
@@ -80,6 +83,7 @@ def _tables(quantity: ComparedQuantity) -> Iterator[Padding]:
             measured.append((quantity.limit, quantity.limit_error))
         parts = (quantity.theory, *(part for pair in measured for part in pair), quantity.z)
         numbers = np.stack([part.isel(curve.place).values for part in parts], axis=-1)
+        numbers[:, :-1] *= scale
         decimals = _decimals(numbers[:, 2:-1:2])
         places = quantity.theory[axis].values
         rows = ((f"{places[i]:.4g}", *_cells(*numbers[i], decimals=decimals)) for i in shown_times(len(places)))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from featlab.analysis import Analysis, analyse
 from featlab.analysis.budget import DEFAULT_BUDGET, Tell
@@ -15,6 +15,7 @@ from featlab.gaussian.hermite import Floats
 from featlab.reports.records import explanation_record
 from featlab.reports.terminal import plain_text, render
 from featlab.reports.verdict_sentence import verdict_sentence
+from featlab.shown import Shown
 from featlab.targets import Target, target
 from featlab.targets.inputs import Inputs
 
@@ -26,7 +27,7 @@ _DEMONSTRATION_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(Shown):
     """What can be learned of a target, by which algorithm, from how much data.
 
     Print it, show it in a notebook, or take it as data (`to_dict`) or as a self-contained page (`to_html`).
@@ -40,6 +41,9 @@ class Explanation:
     analysis: Analysis
     dim: int | None = None
     demonstration: Demonstration | None = None
+
+    _picture: ClassVar[str] = "featlab.reports.notebook:explanation_picture"
+    _page: ClassVar[str] = "featlab.reports.notebook:explanation_page"
 
     def demonstrated(self, budget: float = _DEMONSTRATION_SECONDS, tell: Tell | None = None) -> Explanation:
         """The same with a demonstration, which takes at most about so many seconds; `tell` hears of its phases."""
@@ -80,10 +84,13 @@ class Explanation:
     def __repr__(self) -> str:
         return f"<Explanation of {self.target.shown!r}: {self.verdict_sentence}>"
 
-    def _repr_html_(self) -> str:
-        from featlab.reports.page import fragment
+    def to_latex(self) -> str:
+        """A table of exponents and sample costs for a paper; it needs the package booktabs."""
+        return self.analysis.to_latex()
 
-        return fragment(self.analysis, self.dim)
+    def to_bibtex(self) -> str:
+        """The papers that it rests on."""
+        return self.analysis.to_bibtex()
 
 
 def explain(

@@ -13,7 +13,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from featlab.comparison.curves import alignments, is_stepwise, measured_over_time
+from featlab.comparison.curves import is_stepwise, measured_over_time
+from featlab.comparison.recovery import recovery
 from featlab.gaussian.hermite import Floats
 from featlab.learners import StepLaw
 from featlab.learners.protocol import Learner, Student
@@ -38,8 +39,8 @@ def simulation_text(dataset: xr.Dataset, learner: Learner, student: Student | No
         "inputs": "" if inputs == _USUAL_INPUTS else _shortened(inputs),
         "design": f"{about['design']}, {_bytes(about['design_bytes_per_seed'])} a seed; {about['dtype']}",
     }
-    means = "; overlaps are means with their standard error" if {"risk", "overlap"} <= set(dataset) else ""
-    notes = [_outcomes(dataset), f"Medians over seeds{means}."]
+    means = "; overlaps are means with their standard error" if _tells_overlaps(dataset) else ""
+    notes = [_outcomes(dataset), f"Medians over seeds{means}.", *found_words(dataset)]
     if len(shown) < dataset.sizes["time"]:
         notes.append(f"{len(shown)} of {dataset.sizes['time']} times are shown; --json has all of them.")
     title = run_title(about["target"], f"d = {about['dim']:,}, {dataset.sizes['seed']} seeds", learner, student, facts)
@@ -70,23 +71,36 @@ def number_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Table
 
 
 def order_parameter_table(dataset: xr.Dataset, shown: list[int]) -> Padding:
-    """Over time, each direction's cosine (median over seeds) and overlap (mean with its error), and the risk; for a
-    learner without a risk, what it measures in its place."""
-    cosines, wide = alignments(dataset), dataset.sizes.get("neuron", 1) > 1
-    names = [f"h{place + 1}" for place in range(cosines.shape[2])]
-    cells = {"step" if is_stepwise(dataset) else "time": [f"{time:.4g}" for time in dataset["time"].values]}
-    cells |= {f"|cos| {name}": _over_time(cosines[:, :, place]) for place, name in enumerate(names)}
-    if {"risk", "overlap"} <= set(dataset) and len(names) <= _MOST_DIRECTIONS:
-        overlaps = _overlaps(dataset)
-        for place, name in enumerate(names):
-            cells[f"{'rms ' if wide else ''}overlap {name}"] = [_mean(values) for values in overlaps[:, :, place].T]
-    if "subspace" in dataset and (not names or (wide and len(names) > 1)):
-        parts = dataset["subspace"].transpose("component", "seed", "time").values
-        columns = zip(*(_over_time(part, ".2f") for part in parts), strict=True)
-        cells["subspace"] = [" ".join(values) for values in columns]
-    cells |= {name.replace("_", " "): _over_time(values, ".4g") for name, values in measured_over_time(dataset).items()}
+    """The columns of `order_parameter_cells` at some times."""
+    cells = order_parameter_cells(dataset)
     rows = ([column[index] for column in cells.values()] for index in shown)
     return Padding(number_table(cells, rows), (1, 0, 1, 0))
+
+
+def order_parameter_cells(dataset: xr.Dataset) -> dict[str, list[str]]:
+    """Over time, how much of each direction is found (median over seeds), the overlap of a single neuron (mean with its
+    error), and the risk; for a learner without a risk, what it measures in its place."""
+    found = recovery(dataset)
+    cells = {"step" if is_stepwise(dataset) else "time": [f"{time:.4g}" for time in dataset["time"].values]}
+    cells |= {f"{found.column} {name}": _over_time(found.values[:, :, place]) for place, name in enumerate(found.names)}
+    if _tells_overlaps(dataset):
+        overlaps = dataset["overlap"].transpose("direction", "seed", "time", "neuron").values.astype(np.float64)
+        for name, values in zip(found.names, overlaps[..., 0], strict=True):
+            cells[f"overlap {name}"] = [_mean(column) for column in values.T]
+    measured = measured_over_time(dataset)
+    return cells | {name.replace("_", " "): _over_time(values, ".4g") for name, values in measured.items()}
+
+
+def found_words(dataset: xr.Dataset) -> list[str]:
+    """What the shares in the table are, where the name of the column does not say it."""
+    found = recovery(dataset)
+    return [f"{found.column} {found.names[0]}: {found.words}."] if found.column in ("share", "in", "cos angle") else []
+
+
+def _tells_overlaps(dataset: xr.Dataset) -> bool:
+    """Whether there is one neuron with a risk, and few directions: more do not fit on a line."""
+    one = dataset.sizes.get("neuron") == 1 and dataset.sizes["direction"] <= _MOST_DIRECTIONS
+    return one and {"risk", "overlap"} <= set(dataset)
 
 
 def shown_times(count: int) -> list[int]:
@@ -118,12 +132,6 @@ def brief(description: Any) -> str:
 def _shortened(description: str) -> str:
     """A description whose long decimals are shown with five digits."""
     return re.sub(r"\d+\.\d{5,}", lambda number: f"{float(number[0]):.5g}", description)
-
-
-def _overlaps(dataset: xr.Dataset) -> Floats:
-    """(seed, time, direction): M of one neuron, with its sign; root mean square over several."""
-    overlaps = dataset["overlap"].transpose("seed", "time", "neuron", "direction").values.astype(np.float64)
-    return overlaps[:, :, 0] if overlaps.shape[2] == 1 else np.sqrt(np.mean(overlaps**2, axis=2))
 
 
 def _over_time(values: Floats, form: str = ".4f") -> list[str]:

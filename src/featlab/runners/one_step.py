@@ -14,7 +14,7 @@ from dataclasses import replace
 from featlab.errors import InvalidParameter
 from featlab.experiments import Experiment
 from featlab.outcome import Outcome
-from featlab.runners.questions import AXES, experiment_of, rows_of
+from featlab.runners.questions import AXES, WORDS, experiment_of, rows_of
 from featlab.study.description import Point
 from featlab.study.runner import Row, Runner
 
@@ -53,4 +53,4 @@ def _experiment(point: Point, key: int) -> Experiment:
     return experiment_of({**point, **said}, key=key)
 
 
-ONE_STEP = Runner(run_point, "one-step-readout", NUMERICS, _PARAMETERS, check, None, ("seed", "time"), AXES)
+ONE_STEP = Runner(run_point, "one-step-readout", NUMERICS, _PARAMETERS, check, None, ("seed", "time"), AXES, *WORDS)

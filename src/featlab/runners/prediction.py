@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from featlab.runners.questions import AXES, check, experiment_of, parameters_of_predictions, rows_of
+from featlab.runners.questions import AXES, WORDS, experiment_of, parameters_of_predictions, rows_of
 from featlab.study.description import Point
 from featlab.study.runner import Row, Runner
 
@@ -17,4 +17,11 @@ def run_point(point: Point, key: int) -> list[Row]:
     return rows_of(predict(experiment_of(point)))
 
 
-PREDICT = Runner(run_point, "predict", NUMERICS, parameters_of_predictions, check, None, ("time",), AXES)
+def check(point: Point) -> None:
+    """Refuse what a prediction would refuse before it computes anything."""
+    from featlab.theory.prediction import check_prediction
+
+    check_prediction(experiment_of(point))
+
+
+PREDICT = Runner(run_point, "predict", NUMERICS, parameters_of_predictions, check, None, ("time",), AXES, *WORDS)

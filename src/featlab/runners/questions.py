@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from featlab.experiments import Experiment, experiment_from_text, known_names
 from featlab.experiments.text import COMMON_NAMES, READOUT_NAMES, RUN_ONLY, option_table
-from featlab.results import QUANTITIES
+from featlab.learners.fields import options_of
+from featlab.results import OF_DATASETS, QUANTITIES, attributes
 from featlab.study.description import Point, Study
 from featlab.study.runner import Row
 
@@ -17,6 +18,15 @@ if TYPE_CHECKING:
     import xarray as xr
 
 AXES = {name + part: axes for name, (axes, _) in QUANTITIES.items() if axes for part in ("", "_error")}
+
+_PREFIXES = {"direction": "h", "neuron": ""}
+_ATTRIBUTES = {
+    **{name: {"long_name": option.meaning, "units": "1"} for name, (option, _) in option_table().items()},
+    **{field.name: {"long_name": option.meaning, "units": "1"} for field, option in options_of(Experiment)},
+    **{name: attributes(name) for name in (*QUANTITIES, *AXES, *OF_DATASETS)},
+}
+# For the datasets of studies: how places on axes are called, and what variables say of themselves.
+WORDS = (_PREFIXES, _ATTRIBUTES)
 
 
 def experiment_of(point: Point, **settings: Any) -> Experiment:
@@ -42,11 +52,6 @@ def parameters_of_simulations(study: Study) -> frozenset[str]:
 def parameters_of_predictions(study: Study) -> frozenset[str]:
     """The same without what is of simulations only."""
     return known_parameters(study.fixed.get("learner")) - {*RUN_ONLY}
-
-
-def check(point: Point) -> None:
-    """Refuse what would be refused at run time, as far as that can be known without running it."""
-    experiment_of(point)
 
 
 def rows_of(dataset: xr.Dataset) -> list[Row]:

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from featlab.outcome import Outcome
-from featlab.runners.questions import AXES, experiment_of, known_parameters, parameters_of_simulations, rows_of
+from featlab.results import BESIDES
+from featlab.runners.questions import (
+    AXES,
+    WORDS,
+    experiment_of,
+    known_parameters,
+    parameters_of_simulations,
+    rows_of,
+)
 from featlab.study.canonical import canonical_text
 from featlab.study.description import Point
 from featlab.study.runner import Row, Runner
@@ -19,7 +27,8 @@ def run_point(point: Point, key: int) -> list[Row]:
     dataset = simulate(experiment_of(point, key=key), progress=False)
     if Outcome.INTERRUPTED in dataset["outcome"].values:  # by Ctrl-C, which is meant for the study
         raise KeyboardInterrupt
-    return rows_of(dataset)
+    # What is there for a prediction to start from would only fill a study's store.
+    return rows_of(dataset if "observe" in point else dataset.drop_vars(BESIDES, errors="ignore"))
 
 
 def check(point: Point) -> None:
@@ -35,4 +44,14 @@ def shape(point: Point) -> str:
     return canonical_text({name: value for name, value in point.items() if name in compiled})
 
 
-SIMULATE = Runner(run_point, "simulate", NUMERICS, parameters_of_simulations, check, shape, ("seed", "time"), AXES)
+SIMULATE = Runner(
+    run_point,
+    "simulate",
+    NUMERICS,
+    parameters_of_simulations,
+    check,
+    shape,
+    ("seed", "time"),
+    AXES,
+    *WORDS,
+)

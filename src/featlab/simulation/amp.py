@@ -200,7 +200,7 @@ def amp_demand(learner: BayesAmp, student: None, target: Target, sizes: Sizes) -
 def check_amp(learner: BayesAmp, student: None, target: Target) -> None:
     """Refuse inputs that the prior does not know, and a target that has no denoiser."""
     if target.inputs != Isotropic():
-        raise InvalidParameter("inputs", target.inputs, "Isotropic() for BayesAmp, whose prior knows no spike")
+        raise InvalidParameter("inputs", target.inputs, "Isotropic() for bayes-amp, whose prior knows no spike")
     closed_form(target) or MixtureDenoiser(target)
 
 

@@ -49,10 +49,13 @@ COMMON = (
 DEFAULT = ("overlap", "norm", "cosine", "subspace", "risk")
 
 
-def check_names(names: Iterable[str] | None, steps: Algorithm, student: bool = True) -> tuple[str, ...]:
+def check_names(
+    names: Iterable[str] | None, steps: Algorithm, student: bool = True, besides: Iterable[str] = ()
+) -> tuple[str, ...]:
     """The names in order, once each, "risk" followed by what comes with it; unknown ones are refused.
 
-    None: the usual ones and those that this learner alone has. `student`: whether there is one.
+    None: the usual ones, those that this learner alone has, and those `besides` that can be measured. `student`:
+    whether there is one.
     """
     absent = {*_WITH_RISK, *steps.absent, *(() if student else _OF_STUDENT)}
     if not steps.informs:
@@ -61,6 +64,8 @@ def check_names(names: Iterable[str] | None, steps: Algorithm, student: bool = T
     allowed = [name for name in (*COMMON, *own) if name not in absent or name in own]
     if names is None:
         names = [name for name in (*DEFAULT, *own) if name in allowed and name not in steps.on_request]
+        shared = "cosine" in names and "cosine" not in steps.measures  # of neurons, whose products say more
+        names += [name for name in besides if name in own or (shared and name in allowed)]
     risk_names = ["risk", *_WITH_RISK] if steps.fit is not None else ["risk", "risk_error"]
     chosen: list[str] = []
     for name in dict.fromkeys([names] if isinstance(names, str) else names):

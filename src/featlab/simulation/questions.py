@@ -10,6 +10,7 @@ from jax import Array
 
 from featlab.errors import InvalidParameter
 from featlab.learners.protocol import Learner
+from featlab.learners.registry import called
 from featlab.simulation.problem import Problem, label_noise, labels
 from featlab.simulation.random import named
 from featlab.targets import Target
@@ -57,5 +58,5 @@ def mean_slope(design: Any, batch: Any, values: Any) -> tuple[Any, Any]:
 def isotropic_only(learner: Learner, target: Target) -> None:
     """Refuse other inputs than those whose covariance these learners take for granted."""
     if target.inputs != Isotropic():
-        expected = f"Isotropic() for {type(learner).__name__}, which takes the covariance of the inputs to be I"
+        expected = f"Isotropic() for {called(learner)}, which takes the covariance of the inputs to be I"
         raise InvalidParameter("inputs", target.inputs, expected)

@@ -15,10 +15,11 @@ from jax import Array
 import featlab
 from featlab.errors import InvalidParameter
 from featlab.experiments.experiment import Experiment, as_experiment
+from featlab.experiments.labels import with_labels
 from featlab.learners.protocol import Learner, Student
 from featlab.outcome import Outcome
 from featlab.precision import double_precision
-from featlab.results import QUANTITIES
+from featlab.results import MOST_BESIDES, QUANTITIES, START, attributes
 from featlab.simulation.algorithms import algorithm, check_runnable, demand
 from featlab.simulation.designs.choose import Choice, Sizes, choose
 from featlab.simulation.designs.spiked import known_axes, with_inputs
@@ -109,13 +110,26 @@ def _prepared(experiment: Experiment, memory: int | None) -> tuple[Choice, Probl
     wanted = demand(learner, student, target, Sizes(dim, axes, experiment.samples, np.dtype(experiment.dtype)))
     choice = choose(wanted, learner.equivariant, experiment.design, memory)
     problem = Problem(target, student, learner, with_inputs(choice.design, target.inputs))
-    return choice, problem, check_names(experiment.observe, algorithm(problem), student is not None)
+    return (
+        choice,
+        problem,
+        check_names(experiment.observe, algorithm(problem), student is not None, besides(experiment)),
+    )
+
+
+def besides(experiment: Experiment) -> tuple[str, ...]:
+    """What is measured beside the usual quantities unless others are asked for: what a prediction from the start of
+    this run needs; of neurons, if they are not too many, the products, which tell the share of each direction, too."""
+    needed = experiment.needs_start
+    if needed and "overlap" not in needed:
+        return needed
+    width = experiment.concrete.rank if experiment.student is None else experiment.student.width
+    return START if width <= MOST_BESIDES else ()
 
 
 def _dataset(experiment: Experiment, runs: Runs, names: tuple[str, ...]) -> xr.Dataset:
     data: dict[str, Any] = {
-        name: (("seed", "time", *QUANTITIES[name][0]), runs.values[name], {"meaning": QUANTITIES[name][1]})
-        for name in names
+        name: (("seed", "time", *QUANTITIES[name][0]), runs.values[name], attributes(name)) for name in names
     }
     ended = runs.ends.get("outcome", Outcome.OK.value)
     unfinished = np.where(runs.finished, ended, Outcome.INTERRUPTED.value)
@@ -125,7 +139,7 @@ def _dataset(experiment: Experiment, runs: Runs, names: tuple[str, ...]) -> xr.D
     data["diverged_step"] = ("seed", runs.diverged)
     steps = np.array(experiment.plan.steps)
     coordinates = {"seed": list(experiment.seeds), "time": steps / experiment.plan.unit, "step": ("time", steps)}
-    return xr.Dataset(data, coords=coordinates)
+    return with_labels(xr.Dataset(data, coords=coordinates), experiment.learner.clock)
 
 
 def _provenance(experiment: Experiment, problem: Problem, choice: Choice, device: str) -> dict[str, Any]:

@@ -101,7 +101,19 @@ def assemble(
         coordinates[name] = (name, _values(values))
     names = measured_names(data, {*coordinates, "run_outcome"})
     variables = {names[name]: array for name, array in data.items()} | {"run_outcome": (tuple(grid), outcomes)}
-    return xr.Dataset(variables, coordinates, attributes)
+    return _described(xr.Dataset(variables, coordinates, attributes), runner)
+
+
+def _described(found: xr.Dataset, runner: dict[str, Any]) -> xr.Dataset:
+    """With the labels and the words that the runner has for axes and variables; `long_name` and `units` on each."""
+    for axis, prefix in runner.get("prefixes", {}).items():  # stores of earlier versions have none
+        if axis in found.dims and axis not in found.coords:
+            numbers = range(1, found.sizes[axis] + 1)
+            found = found.assign_coords({axis: [f"{prefix}{n}" for n in numbers] if prefix else list(numbers)})
+    for name, variable in found.variables.items():
+        plain = {"long_name": str(name).replace("_", " "), "units": "1"}
+        variable.attrs.update(plain | runner.get("attributes", {}).get(str(name).removeprefix("measured_"), {}))
+    return found
 
 
 def measured_names(names: Collection[str], taken: Collection[str]) -> dict[str, str]:

@@ -111,6 +111,8 @@ def about(study: Study, runner: Runner) -> dict[str, Any]:
             "numerics": runner.numerics,
             "index": list(runner.index),
             "axes": {name: list(axes) for name, axes in runner.axes.items()},
+            "prefixes": dict(runner.prefixes),
+            "attributes": {name: dict(said) for name, said in runner.attributes.items()},
         },
     }
 

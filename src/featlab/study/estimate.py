@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -18,8 +19,8 @@ from featlab.study.records import perform
 from featlab.study.runner import Runner, RunPoint, as_runner
 from featlab.study.store import Reader
 
-# A probe that takes longer is not run a second time to tell compilation from running.
-_PATIENCE_SECONDS = 10.0
+# A probe that takes longer is not run again: what of it was loading and compiling is then not told from running.
+_PATIENCE_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Probe:
         point: which.
         first_seconds: the first time, with all that is compiled or loaded for it.
         again_seconds: the second time; the first if that took too long to be repeated.
+        shape_seconds: what a run of another shape took longer the first time than the second, which is what each shape
+            costs; None if there is one shape, or it took too long.
         memory: the largest memory of the process, in bytes; None where the system does not tell.
         error: why it failed, or None.
     """
@@ -37,6 +40,7 @@ class Probe:
     point: Point
     first_seconds: float
     again_seconds: float
+    shape_seconds: float | None
     memory: int | None
     error: str | None
 
@@ -58,13 +62,15 @@ class Plan:
     shapes: int
     probe: Probe | None
 
-    @property
-    def seconds(self) -> float | None:
-        """Of one worker for all that is missing, as if every point cost what the probe does."""
+    def seconds(self, workers: int = 1) -> float | None:
+        """For all that is missing, as if every point cost what the probe does: every worker loads the programs once,
+        each shape is compiled once, each run is made once."""
         if self.probe is None or self.probe.error is not None:
             return None
-        compiling = self.probe.first_seconds - self.probe.again_seconds
-        return self.shapes * max(0.0, compiling) + self.progress.missing * self.probe.again_seconds
+        beside = max(0.0, self.probe.first_seconds - self.probe.again_seconds)
+        compiling = min(beside, self.probe.shape_seconds or 0.0)
+        shared = self.shapes * compiling + self.progress.missing * self.probe.again_seconds
+        return beside - compiling + shared / workers
 
 
 def plan(study: Study, runner: Runner | RunPoint, store: str | Path, *, probe: bool = True) -> Plan:
@@ -77,9 +83,9 @@ def plan(study: Study, runner: Runner | RunPoint, store: str | Path, *, probe: b
     runs = runs_of(study, runner)
     outcomes = stored_outcomes(store)
     missing = missing_runs(runs, outcomes)
-    measured = _probed(runner.run_point, missing[-1]) if probe and missing else None
-    progress = progress_of(runs, outcomes)
-    return Plan(study.size, study.repeats, progress, len(by_shape(missing, runner)), measured)
+    shapes, progress = by_shape(missing, runner), progress_of(runs, outcomes)
+    measured = _probed(runner.run_point, [group[-1] for group in reversed(shapes)][:2]) if probe and missing else None
+    return Plan(study.size, study.repeats, progress, len(shapes), measured)
 
 
 def stored_outcomes(store: str | Path) -> dict[str, str]:
@@ -90,8 +96,9 @@ def stored_outcomes(store: str | Path) -> dict[str, str]:
         return reader.outcomes()
 
 
-def _probed(run_point: RunPoint, run: Run) -> Probe:
-    process, pipe = spawned(_probe, run_point, run)
+def _probed(run_point: RunPoint, runs: Sequence[Run]) -> Probe:
+    """The first of these runs, and what it costs to run one of another shape beside it."""
+    process, pipe = spawned(_probe, run_point, runs)
     try:
         answer: dict[str, Any] = pipe.recv()
     except EOFError:
@@ -100,19 +107,26 @@ def _probed(run_point: RunPoint, run: Run) -> Probe:
     finally:
         process.terminate()
         process.join()
-    return Probe(run.point, **answer)
+    return Probe(runs[0].point, **answer)
 
 
-def _probe(pipe: Connection, run_point: RunPoint, run: Run) -> None:
+def _probe(pipe: Connection, run_point: RunPoint, runs: Sequence[Run]) -> None:
     """In a process of its own: nothing is loaded or compiled yet, and its memory is the run's."""
+    first, error = _timed(run_point, runs[0])
+    again, shape, memory = first, None, _peak_memory()
+    if error is None and first < _PATIENCE_SECONDS:
+        again, _ = _timed(run_point, runs[0])
+        memory = _peak_memory()
+        for other in runs[1:]:
+            shape = max(0.0, _timed(run_point, other)[0] - _timed(run_point, other)[0])
+    answer = {"first_seconds": first, "again_seconds": again, "shape_seconds": shape}
+    pipe.send({**answer, "memory": memory, "error": error})
+
+
+def _timed(run_point: RunPoint, run: Run) -> tuple[float, str | None]:
     begin = perf_counter()
     record = perform(run_point, run)
-    first = again = perf_counter() - begin
-    if record.error is None and first < _PATIENCE_SECONDS:
-        begin = perf_counter()
-        perform(run_point, run)
-        again = perf_counter() - begin
-    pipe.send({"first_seconds": first, "again_seconds": again, "memory": _peak_memory(), "error": record.error})
+    return perf_counter() - begin, record.error
 
 
 def _peak_memory() -> int | None:

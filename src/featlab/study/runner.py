@@ -32,6 +32,8 @@ class Runner:
         shape: points of equal shape share what is compiled; they are run one after the other by one worker.
         index: the names in a row that tell it from the other rows of its point, such as ("time",).
         axes: names of the axes of values that are lists, such as {"overlap": ("neuron", "direction")}.
+        prefixes: of such axes, what stands before the number of a place: {"direction": "h"} for h1, h2, ..
+        attributes: what variables and coordinates say of themselves, such as {"dim": {"long_name": "dimension"}}.
     """
 
     run_point: RunPoint
@@ -42,6 +44,8 @@ class Runner:
     shape: Callable[[Point], Hashable] | None = None
     index: tuple[str, ...] = ()
     axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    prefixes: Mapping[str, str] = field(default_factory=dict)
+    attributes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -55,7 +59,9 @@ class Runner:
         known = self.parameters(study) if callable(self.parameters) else self.parameters
         for name in study.names:
             if name not in known and name not in study.helpers:
-                hint = did_you_mean(name, known) or f"; it has {', '.join(sorted(known))}"
+                # The plural of a parameter is another one (seed, seeds), no typo: which is meant, nobody knows.
+                others = [one for one in known if one.rstrip("s") != name.rstrip("s")]
+                hint = did_you_mean(name, others) or f"; it has {', '.join(sorted(known))}"
                 swept = any(name in axis.names for axis in study.grid)
                 raise InvalidStudy(f"{'unknown axis' if swept else 'unknown parameter'} {name!r} of {self.name}{hint}")
 

@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import pi
-from types import MappingProxyType
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
+
+from featlab.citations import Citation, cite
+from featlab.shown import Shown, written
 
 
 class Stage(NamedTuple):
@@ -48,7 +50,7 @@ class SampleCosts(NamedTuple):
     random_features: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CatalogueEntry:
     """A target of the literature.
 
@@ -89,6 +91,18 @@ class CatalogueEntry:
     costs: SampleCosts | None = None
     residual_variance: tuple[tuple[str, str, float], ...] = field(default=(), repr=False)
     tolerance: float = 1e-3
+
+    @property
+    def papers(self) -> tuple[Citation, ...]:
+        """Where it comes from."""
+        return cite(*self.citations)
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {self.text}, {self.verdict or 'not classified'}; {self.words}>"
+
+    def to_bibtex(self) -> str:
+        """Its papers."""
+        return written("featlab.reports.papers:bibliography", self.papers)
 
 
 _TWO_PARITY = pi**2 / 4
@@ -304,11 +318,36 @@ _MULTI_INDEX = (
 )  # fmt: skip
 
 
-def _named(*entries: CatalogueEntry) -> Mapping[str, CatalogueEntry]:
-    named = {entry.name: entry for entry in entries}
-    if len(named) != len(entries):
-        raise ValueError("two entries of the catalogue have the same name")
-    return MappingProxyType(named)
+class Catalogue(Mapping[str, CatalogueEntry], Shown):
+    """The entries by name, read-only."""
+
+    _picture: ClassVar[str] = "featlab.reports.notebook:catalogue_picture"
+    _page: ClassVar[str] = "featlab.reports.notebook:catalogue_page"
+
+    def __init__(self, *entries: CatalogueEntry) -> None:
+        self._entries = {entry.name: entry for entry in entries}
+        if len(self._entries) != len(entries):
+            raise ValueError("two entries of the catalogue have the same name")
+
+    def __getitem__(self, name: str) -> CatalogueEntry:
+        return self._entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __repr__(self) -> str:
+        return f"<catalogue of {len(self)} targets: {', '.join(list(self)[:4])}, ...>"
+
+    def to_latex(self) -> str:
+        """A table of all targets for a paper; it needs the package booktabs."""
+        return written("featlab.reports.papers:catalogue_latex", self)
+
+    def to_bibtex(self) -> str:
+        """The papers of all targets."""
+        return written("featlab.reports.papers:bibliography", [paper for one in self.values() for paper in one.papers])
 
 
-catalogue = _named(*_CLASSIFIED, *_SINGLE_INDEX, *_LEAPS, *_MULTI_INDEX)
+catalogue = Catalogue(*_CLASSIFIED, *_SINGLE_INDEX, *_LEAPS, *_MULTI_INDEX)

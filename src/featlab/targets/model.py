@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isfinite
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import sympy
 
 from featlab.errors import InvalidParameter, InvalidTarget
+from featlab.shown import Shown
 from featlab.targets.admissible import check_defined, check_not_constant, check_poles, check_tails, tail_doubts
 from featlab.targets.canonical import canonical, free_names
 from featlab.targets.evaluate import Floats, gradient_at, value_at, values_jax
@@ -31,8 +32,8 @@ from featlab.targets.tokens import spaced, tokens_of
 _MAX_DEGREE = 40
 
 
-@dataclass(frozen=True, eq=False)
-class Target:
+@dataclass(frozen=True, eq=False, repr=False)
+class Target(Shown):
     """A function of a few directions, with Gaussian label noise: y = link(h, xi) + sqrt(noise) * N(0, 1).
 
     The fields are h = (h1, .., hr), the inputs' components along r orthonormal directions, and xi = (xi1, .., xim),
@@ -71,6 +72,18 @@ class Target:
     tree: sympy.Expr | None = field(default=None, repr=False)
     numpy_function: Callable[[Floats], Floats] | None = field(default=None, repr=False)
     jax_function: Callable[[Any], Any] | None = field(default=None, repr=False)
+
+    _picture: ClassVar[str] = "featlab.reports.notebook:target_picture"
+    _page: ClassVar[str] = "featlab.reports.notebook:target_page"
+
+    def __repr__(self) -> str:
+        noise = f", noise={self.noise:g}" if self.noise else ""
+        inputs = "" if isinstance(self.inputs, Isotropic) else f", inputs={self.inputs!r}"
+        return f"target({self.shown!r}{noise}{inputs})"
+
+    def to_latex(self) -> str:
+        """The link in LaTeX."""
+        return self.latex
 
     @property
     def names(self) -> list[str]:

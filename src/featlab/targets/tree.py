@@ -79,7 +79,7 @@ class Tree:
         return replace(self, effective=max(1, floor(float(dim) ** self.exponent + 1e-9)), exponent=None)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TreeTarget(Target):
     """A target with a `shape`, and with hidden fields h* between its directions and its label."""
 

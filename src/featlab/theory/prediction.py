@@ -13,6 +13,7 @@ import xarray as xr
 import featlab
 from featlab.errors import InvalidParameter
 from featlab.experiments.experiment import Experiment, as_experiment
+from featlab.experiments.labels import with_labels
 from featlab.experiments.text import RUN_ONLY
 from featlab.gaussian.hermite import Floats
 from featlab.learners.protocol import Learner, Student
@@ -20,7 +21,7 @@ from featlab.learners.registry import learner_class, learner_name, load_object, 
 from featlab.learners.students import TwoLayer
 from featlab.outcome import Outcome
 from featlab.progress import progress_bar
-from featlab.results import QUANTITIES
+from featlab.results import QUANTITIES, attributes
 from featlab.targets import Isotropic, Spiked, Target
 from featlab.theory.question import NoPrediction, Prediction, Predictor, Question, Starts
 from featlab.theory.starts import estimate_starts, no_starts, student_starts, tied_network_starts, wide_starts
@@ -116,13 +117,7 @@ def predict_experiment(
     experiment: Experiment, start: xr.Dataset | None = None, progress: bool | None = False
 ) -> xr.Dataset:
     """What theory says of an experiment; `progress` as in a simulation."""
-    predictor, of = predictor_of(experiment.learner), experiment.concrete
-    if not isinstance(of.inputs, predictor.inputs):
-        kinds = " or ".join(law.__name__ for law in predictor.inputs)
-        raise NoPrediction(f"inputs {of.inputs!r}: this prediction is for {kinds} inputs; simulate it instead")
-    names = None if experiment.observe is None else frozenset(experiment.observe)
-    steps = np.array(experiment.plan.steps, dtype=np.int64)
-    question = Question(of, experiment.learner, experiment.student, experiment.dim, experiment.samples, steps, names)
+    predictor, question = _asked_of(experiment)
     seeds, starts = zip(*predictor.starts(question, start), strict=True)
     show = sys.stderr.isatty() if progress is None else progress
     with progress_bar(show, "predicting", len(starts)) as advance:
@@ -134,6 +129,28 @@ def predict_experiment(
     if start is None and isinstance(experiment.student, TwoLayer) and experiment.needs_start:
         about["words"] += _TYPICAL
     return _dataset(question, answers, experiment.plan.unit).assign_attrs(about)
+
+
+def check_prediction(experiment: Experiment) -> None:
+    """Refuse what would be refused without computing anything: learners and inputs without a theory, names that mean
+    nothing, a start that is left to chance."""
+    for name in experiment.observe or ():
+        if name not in QUANTITIES:
+            raise InvalidParameter("observe", name, f"names among {', '.join(QUANTITIES)}")
+    predictor, question = _asked_of(experiment)
+    next(iter(predictor.starts(question, None)))
+
+
+def _asked_of(experiment: Experiment) -> tuple[Predictor, Question]:
+    """Who predicts an experiment, and what it is asked."""
+    predictor, of = predictor_of(experiment.learner), experiment.concrete
+    if not isinstance(of.inputs, predictor.inputs):
+        kinds = " or ".join(law.__name__ for law in predictor.inputs)
+        raise NoPrediction(f"inputs {of.inputs!r}: this prediction is for {kinds} inputs; simulate it instead")
+    names = None if experiment.observe is None else frozenset(experiment.observe)
+    steps = np.array(experiment.plan.steps, dtype=np.int64)
+    settings = experiment.student, experiment.dim, experiment.samples
+    return predictor, Question(of, experiment.learner, *settings, steps, names)
 
 
 def predictor_of(learner: Learner) -> Predictor:
@@ -178,14 +195,14 @@ def _dataset(question: Question, answers: Mapping[int | None, Prediction], unit:
     data: dict[str, Any] = {}
     for name in labelled[0]:
         plain = name.removesuffix("_error")
-        axes, meaning = QUANTITIES[plain]
-        words = meaning if plain == name else f"numerical error of {plain}"
+        axes = QUANTITIES[plain][0]
         values = np.stack([one[name] for one in labelled]) if seeds else labelled[0][name]
-        data[name] = ((*lead, "time", *axes), values, {"meaning": words})
+        data[name] = ((*lead, "time", *axes), values, attributes(name))
     outcomes = [answer.outcome.value for answer in answers.values()]
     data["outcome"] = (lead, np.array(outcomes if seeds else outcomes[0]))
     coordinates: dict[str, Any] = {"time": question.steps / unit, "step": ("time", question.steps)}
-    return xr.Dataset(data, coords=coordinates | ({"seed": seeds} if seeds else {}))
+    coordinates |= {"seed": seeds} if seeds else {}
+    return with_labels(xr.Dataset(data, coords=coordinates), question.learner.clock)
 
 
 def _asked(question: Question, values: dict[str, Floats]) -> dict[str, Floats]:

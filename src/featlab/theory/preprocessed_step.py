@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from featlab.errors import InvalidParameter
+from featlab.errors import MissingParameter
 from featlab.gaussian.activations import Activation, activation
 from featlab.gaussian.activations_integrals import field_moments
 from featlab.gaussian.hermite import Floats
@@ -72,7 +72,7 @@ def predict_preprocessed(question: Question, start: Start) -> Prediction:
         InvalidParameter: without a number of samples.
     """
     if question.samples is None:
-        raise InvalidParameter("samples", None, "the number n of samples in the batch")
+        raise MissingParameter("samples", "the number n of samples in the batch")
     learner, sigma = question.learner, activation(question.student.activation)
     norms = np.sqrt(np.diag(start.gram))
     known = np.linalg.norm(start.overlap, axis=1) / norms

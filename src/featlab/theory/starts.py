@@ -11,6 +11,7 @@ import scipy.stats
 
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
+from featlab.learners.registry import called
 from featlab.learners.students import CERTAIN_LAYERS, TwoLayer
 from featlab.results import ESTIMATE_START, START
 from featlab.theory.question import NoPrediction, Question, Start
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from featlab.theory.tied.starts import TiedStart
 
 _FROM_A_RUN = (
-    "give start= a simulation of the same student that observes " + ", ".join(START) + " at time 0 "
-    "(`featlab compare` does that)"
+    "a simulation of the same student that observes " + ", ".join(START) + " at time 0, from which it is predicted: "
+    "`featlab compare` does that, and in Python `predict(..., start=simulate(...))`"
 )
 
 
@@ -139,15 +140,15 @@ def tied_network_starts(question: Question, run: xr.Dataset | None) -> Iterator[
 def no_starts(question: Question, run: xr.Dataset | None) -> Iterator[tuple[int | None, Start]]:
     """Of a learner that starts from nothing."""
     if run is not None:
-        raise InvalidParameter("start", "a dataset", f"None: {type(question.learner).__name__} starts from nothing")
+        raise InvalidParameter("start", "a dataset", f"None: {called(question.learner)} starts from nothing")
     yield None, Start(np.zeros((0, question.target.rank)), np.zeros((0, 0)), np.zeros(0), np.zeros(0))
 
 
 def _refuse_randomness(student: TwoLayer) -> None:
     if student.second_layer not in CERTAIN_LAYERS:
-        raise NoPrediction(f"the second layer {student.second_layer!r} is drawn at random: {_FROM_A_RUN}")
+        raise NoPrediction(f"the second layer {student.second_layer!r} is drawn at random and asks for {_FROM_A_RUN}")
     if isinstance(student.biases, str):
-        raise NoPrediction(f"the biases {student.biases!r} are drawn at random: {_FROM_A_RUN}")
+        raise NoPrediction(f"the biases {student.biases!r} are drawn at random and ask for {_FROM_A_RUN}")
 
 
 def _second_layer(student: TwoLayer) -> Floats:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from featlab.errors import FeatlabError, InvalidParameter
+from featlab.errors import FeatlabError, InvalidParameter, MissingParameter
 from featlab.learners.checks import positive_integer
 from featlab.simulation.designs.dense import Dense, Streamed
 from featlab.simulation.designs.dice import Dice
@@ -58,6 +58,8 @@ class Sizes(NamedTuple):
     @property
     def batch(self) -> int:
         """`samples`, for a learner that must have them: those of its batch."""
+        if self.samples is None:
+            raise MissingParameter("samples", "how many samples are in a batch")
         return positive_integer("samples", self.samples)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from featlab.errors import MissingParameter
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.matrices import of_eigenvalues
 from featlab.learners.amp import BayesAmp
@@ -28,8 +29,9 @@ def amp_start(learner: BayesAmp, rank: int, dim: int) -> Start:
     """
     if learner.start == "spectral":
         raise NoPrediction(
-            "a spectral start: its overlap is not predicted here; give start= a simulation that observes overlap and "
-            "gram at time 0, or ask featlab.theory.bayes.state_evolution where the iteration ends"
+            "a spectral start: its overlap is not predicted here, but from that of a simulation: `featlab compare` "
+            "does so, and in Python `predict(..., start=simulate(...))`; or ask `featlab.theory.bayes.state_evolution` "
+            "where the iteration ends"
         )
     eye, overlap = np.eye(rank), learner.start_overlap
     none = np.zeros(rank)
@@ -45,7 +47,7 @@ def predict_amp(question: Question, start: Start) -> Prediction:
     message passing itself could have produced; for an informed start that is M itself.
     """
     if question.samples is None:
-        raise NoPrediction("the number of samples: state evolution depends on samples / dim; give samples=")
+        raise MissingParameter("samples", "state evolution depends on samples / dim")
     learner, of = question.learner, question.target
     channel, alpha = channel_of(of), question.samples / question.dim
     overlap = _known(start, of.rank)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from featlab.errors import InvalidParameter
+from featlab.errors import MissingParameter
 from featlab.gaussian.activations import activation
 from featlab.learners.layerwise import Layerwise
 from featlab.learners.steps import step_at
@@ -76,7 +76,7 @@ def _checked(question: Question) -> tuple[TreeTarget, Layerwise]:
 
 def _samples(question: Question) -> int:
     if question.samples is None:
-        raise InvalidParameter("samples", None, "the number n of samples in a batch")
+        raise MissingParameter("samples", "the number n of samples in a batch")
     return question.samples
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from featlab.errors import InvalidParameter
+from featlab.errors import MissingParameter
 from featlab.gaussian.activations import activation
 from featlab.gaussian.activations_integrals import field_moments
 from featlab.gaussian.hermite import Floats
@@ -46,7 +46,7 @@ def predict_giant(question: Question, start: Start) -> Prediction:
     if not isinstance(learner, GiantSteps):
         raise NoPrediction(f"got {learner!r}; this is the prediction of GiantSteps")
     if question.samples is None:
-        raise InvalidParameter("samples", None, "the number of samples in a batch")
+        raise MissingParameter("samples", "the number of samples in a batch")
     if width > MOST_NEURONS:
         raise NoPrediction(f"{width} neurons; giant steps are predicted for at most {MOST_NEURONS}")
     student = Descent(activation(question.student.activation), start.second, start.biases, learner.loss)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from featlab.errors import InvalidParameter
+from featlab.errors import MissingParameter
 from featlab.gaussian.activations import activation
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import gauss_pieces, legendre
@@ -63,7 +63,7 @@ def giant_step_features(
     """
     first, student, of = question.learner.first, question.student, activation(question.student.activation)
     if question.samples is None:
-        raise InvalidParameter("samples", None, "the number of samples in the batch of the first step")
+        raise MissingParameter("samples", "the number of samples in the batch of the first step")
     bias, size = float(student.biases), first.steps_at(question.dim)[0]
     moments = slope_moments(of, student.norm, bias)
     offset = float(np.mean(start.second)) * moments.mean if first.loss == "squared" else 0.0

@@ -13,7 +13,7 @@ import numpy as np
 
 from featlab.analysis.thresholds import label_table
 from featlab.analysis.verdict import check_size
-from featlab.errors import InvalidParameter
+from featlab.errors import InvalidParameter, MissingParameter
 from featlab.gaussian.hermite import Floats
 from featlab.theory.inverse_regression import sir_matrix, slice_moments
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
@@ -102,7 +102,7 @@ _END = "of the converged estimate, and of none before the first iteration."
 def _ratio(question: Question) -> float:
     """alpha = n/d."""
     if question.samples is None:
-        raise InvalidParameter("samples", None, "the number n of samples")
+        raise MissingParameter("samples", "the number n of samples")
     return question.samples / question.dim
 
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from featlab.errors import InvalidParameter
+from featlab.errors import MissingParameter
 from featlab.gaussian.activations import activation
 from featlab.gaussian.hermite import Floats, Integers
 from featlab.gaussian.quadrature import REACH, Rule, gauss_pieces, gaussian_lines, nested_rule
@@ -288,7 +288,7 @@ def describe(question: Question, start: Start) -> Descent:
     if not isinstance(target.inputs, Isotropic):
         raise NoPrediction(f"batch reuse is solved for isotropic inputs only, not for {target.inputs!r}; simulate it")
     if question.samples is None:
-        raise InvalidParameter("samples", None, "the number n of samples in a batch")
+        raise MissingParameter("samples", "the number n of samples in a batch")
     return Descent(
         target=target,
         activation=activation(question.student.activation),

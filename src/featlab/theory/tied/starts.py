@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _FROM_A_RUN = (
-    "theta, c, biases and signs are drawn at random: give start= a simulation of the same student that observes "
+    "theta, c, biases and signs are drawn at random and ask for a simulation of the same student that observes "
     + ", ".join(TIED_START)
-    + " at time 0 (`featlab compare` does that)"
+    + " at time 0: `featlab compare` does that, and in Python `predict(..., start=simulate(...))`"
 )
 
 

@@ -1,0 +1,99 @@
+"""`featlab learners [NAME]`: who can learn; of one, what it does, its papers, its options, a command that runs it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from featlab.cli.errors import exit_cleanly
+from featlab.cli.experiment_options import check_learner_name
+from featlab.cli.showing import AsJson, examples, show
+from featlab.cli.wording import flag
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from rich.table import Table
+
+LEARNERS_EPILOG = examples("featlab learners", "featlab learners giant-steps", "featlab learners bayes-amp --json")
+
+
+@exit_cleanly
+def learners(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A learner; without it, all of them.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the learners; or tell what one does, from which papers, with which options, and how to run it."""
+    from featlab.cli.learner_text import line_of, names_of_all
+
+    check_learner_name(name)
+    if as_json:
+        what = {one: line_of(one) for one in names_of_all()} if name is None else _record(name)
+        typer.echo(json.dumps(what))
+    else:
+        show(_all() if name is None else _one(name))
+
+
+def _record(name: str) -> dict[str, Any]:
+    from featlab.cli.learner_text import clock_of, example_of, line_of, option_groups, papers_of, words_of
+
+    return {
+        "name": name,
+        "does": line_of(name),
+        "words": words_of(name),
+        "samples_and_times": clock_of(name),
+        "papers": [{"citation": paper.short, "title": paper.title, "link": paper.link} for paper in papers_of(name)],
+        "options": {
+            heading: [
+                {"option": flag(row.parameter), "default": row.default or None, "meaning": row.meaning} for row in rows
+            ]
+            for heading, rows in option_groups(name).items()
+        },
+        "example": next(iter(example_of(name)), None),
+    }
+
+
+def _all() -> Group:
+    from rich.console import Group
+    from rich.text import Text
+
+    from featlab.cli.learner_text import line_of, names_of_all
+
+    table = _table("learner", "what it does")
+    for name in names_of_all():
+        table.add_row(name, line_of(name))
+    after = "\n`featlab learners NAME` shows papers, options and an example. Of your own: --learner module:Class."
+    return Group(table, Text(after))
+
+
+def _one(name: str) -> Group:
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from featlab.cli.learner_text import clock_of, example_of, line_of, option_groups, papers_of, words_of
+
+    parts: list[Any] = [Text.assemble((name, "bold"), f": {line_of(name)}\n")]
+    if words_of(name) != line_of(name):
+        parts.append(Text(f"{words_of(name)}\n"))
+    parts += [Text(f"Paper: {paper.short}, {paper.title}. {paper.link or ''}".rstrip()) for paper in papers_of(name)]
+    parts.append(Text(f"--samples and --times: {clock_of(name)}."))
+    for heading, rows in option_groups(name).items():
+        table = _table(f"{heading}'s options", "default", "meaning")
+        for row in rows:
+            table.add_row(f"{flag(row.parameter)} {row.takes}".strip(), row.default or "required", row.meaning)
+        parts.append(Padding(table, (1, 0, 0, 0)))
+    more = "--dim, --seeds and what else all learners take: `featlab simulate --help`."
+    parts.append(Text(f"\n{more}"))
+    parts += [Text(f"\nExample:\n  {example}") for example in example_of(name)]
+    return Group(*parts)
+
+
+def _table(*columns: str) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    for place, column in enumerate(columns):
+        table.add_column(column, no_wrap=place == 0)
+    return table
