@@ -10,7 +10,8 @@ from typer.testing import CliRunner, Result
 from featlab.cli.app import app
 from featlab.errors import InvalidParameter
 from featlab.learners import LangevinDynamics, MeanFieldTanh, StepLaw
-from featlab.runners.questions import check, experiment_of
+from featlab.runners.questions import experiment_of
+from featlab.runners.simulation import check
 from featlab.targets import Hypercube
 
 XOR = ["sign(h1*h2)", "--dim", "6", "--samples", "9"]

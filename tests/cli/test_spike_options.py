@@ -10,7 +10,8 @@ from typer.testing import CliRunner, Result
 from featlab.cli.app import app
 from featlab.errors import InvalidParameter
 from featlab.experiments import experiment_from_text, known_names
-from featlab.runners.questions import check, experiment_of
+from featlab.runners.questions import experiment_of
+from featlab.runners.simulation import check
 from featlab.targets import Isotropic, SpikeLaw
 
 POINT = {"target": "He3(h1)", "learner": "giant-steps", "dim": 100, "samples": 200}
