@@ -96,10 +96,10 @@ def test_an_old_picture_survives_a_failure(tmp_path: Path) -> None:
 def test_a_page_that_cannot_be_written_is_refused_before_the_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    def never(*_: Any) -> None:
+    def never(*_: Any, **__: Any) -> None:
         raise AssertionError("it was computed")
 
-    monkeypatch.setattr("featlab.cli.explain._explained", never)
+    monkeypatch.setattr("featlab.reports.explain", never)
     done = run("explain", "h1", "--html", tmp_path / name)
     assert done.exit_code == 2
     assert "--html: got" in done.output

@@ -284,7 +284,8 @@ def test_recovery_and_its_failure_are_outcomes(found):
 def test_the_dataset_has_the_axes_of_every_simulation(found):
     data = found[0]
     assert data.overlap.dims == ("seed", "time", "neuron", "direction")
-    assert dict(data.sizes) == {"seed": 6, "time": data.sizes["time"], "neuron": 1, "direction": 1, "component": 1}
+    sizes = {"seed": 6, "time": data.sizes["time"], "neuron": 1, "other_neuron": 1, "direction": 1, "component": 1}
+    assert dict(data.sizes) == sizes
     assert data.attrs["student"] == "none"
     assert data.time.values.tolist() == data.step.values.tolist()
 

@@ -183,7 +183,7 @@ def test_runs_that_are_refused(name):
         simulate(target("h1", inputs=Spiked(2.0, 1.0)), learner, dim=10, samples=100)
     with pytest.raises(InvalidParameter, match=r"^student: got"):
         simulate("h1", learner, dim=10, samples=100, student=TwoLayer())
-    with pytest.raises(InvalidParameter, match=r"^samples: got"):
+    with pytest.raises(InvalidParameter, match=r"^samples"):
         simulate("h1", learner, dim=10)
     with pytest.raises(InvalidParameter, match=r"^observe: got"):
         simulate("h1", learner, dim=10, samples=100, observe="risk")

@@ -107,21 +107,21 @@ def test_law_of_a_giant_batch_in_many_chunks(monkeypatch):
 
 
 @pytest.mark.parametrize(("name", "dim"), [("reuse", 31), ("giant paired", 23), ("extragradient one sample", 21)])
-def test_control_wrong_degrees_of_freedom_are_refused(monkeypatch, name, dim):
+def test_control_wrong_degrees_of_freedom_are_refused(compiled_anew, name, dim):
     """Forgetting that the known axes take their share of d: chi^2 with 12 degrees of freedom too many."""
 
     def wrong(key, size, degrees, *args, **kwargs):
         return bartlett(key, size, degrees + 12, *args, **kwargs)
 
-    monkeypatch.setattr(virtual, "bartlett", wrong)
-    monkeypatch.setitem(CASES, "wrong", (*CASES[name][:3], dim, *CASES[name][4:]))
+    compiled_anew.setattr(virtual, "bartlett", wrong)
+    compiled_anew.setitem(CASES, "wrong", (*CASES[name][:3], dim, *CASES[name][4:]))
     assert smallest_level(simulated("wrong", "virtual"), Reference(*CASES["wrong"])) < LEVEL
 
 
-def test_control_missing_projection_is_refused(monkeypatch):
+def test_control_missing_projection_is_refused(compiled_anew):
     """Forgetting that the answers to earlier questions are known: every D treated as if it were the first."""
-    monkeypatch.setattr(virtual, "split", lambda basis, block: split(0 * basis, block))
-    monkeypatch.setitem(CASES, "wrong", (*CASES["reuse"][:3], 32, *CASES["reuse"][4:]))
+    compiled_anew.setattr(virtual, "split", lambda basis, block: split(0 * basis, block))
+    compiled_anew.setitem(CASES, "wrong", (*CASES["reuse"][:3], 32, *CASES["reuse"][4:]))
     assert smallest_level(simulated("wrong", "virtual"), Reference(*CASES["wrong"])) < LEVEL
 
 

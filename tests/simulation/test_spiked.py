@@ -65,9 +65,9 @@ def test_law_is_that_of_a_plain_loop(name: str, design: str) -> None:
     assert smallest_level(simulated(name, design), reference(name)) > LEVEL
 
 
-def test_control_a_pull_back_that_forgets_the_spike_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SpikedDesign, "backward", lambda self, batch, duals: self.inner.backward(batch, duals))
-    monkeypatch.setitem(CASES, "wrong", (*CASES["sgd"][:3], 21, *CASES["sgd"][4:]))
+def test_control_a_pull_back_that_forgets_the_spike_is_refused(compiled_anew: pytest.MonkeyPatch) -> None:
+    compiled_anew.setattr(SpikedDesign, "backward", lambda self, batch, duals: self.inner.backward(batch, duals))
+    compiled_anew.setitem(CASES, "wrong", (*CASES["sgd"][:3], 21, *CASES["sgd"][4:]))
     assert smallest_level(simulated("wrong", "virtual"), Reference(*CASES["wrong"])) < LEVEL
 
 

@@ -184,7 +184,7 @@ def test_starts_of_bayes_amp() -> None:
     assert "logarithm" in found.words
     with pytest.raises(NoPrediction, match="spectral"):
         amp_start(BayesAmp(start="spectral"), 2, 500)
-    with pytest.raises(NoPrediction, match="samples"):
+    with pytest.raises(InvalidParameter, match="samples"):
         predict_amp(question(weak, None), amp_start(weak, 2, 500))
     with pytest.raises(NoPrediction, match="2 rows"):
         predict_amp(question(weak), Start(np.ones((1, 3)), np.eye(1), np.zeros(1), np.zeros(1)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.stats
@@ -196,7 +197,13 @@ def _point(found: Found) -> str:
 
 
 def _where(quantity: ComparedQuantity, place: tuple[int, ...]) -> str:
+    named = quantity.theory.coords
     return ", ".join(
-        f"{axis} {quantity.theory[axis].values[index]:.4g}" if axis in quantity.theory.coords else f"{axis} {index + 1}"
+        f"{axis} {_label(named[axis].values[index]) if axis in named else index + 1}"
         for axis, index in zip(quantity.difference.dims, place, strict=True)
     )
+
+
+def _label(value: Any) -> str:
+    """Of a place on an axis: a name such as h1, or a number."""
+    return str(value) if isinstance(value, str) else f"{value:.4g}"

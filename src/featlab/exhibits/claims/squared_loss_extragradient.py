@@ -26,12 +26,12 @@ _INNER, _PLAIN, _SINGLE = "inner", "plain", "single"
 _BOTH = (_INNER, _PLAIN)
 # Largest cosine of a neuron with h1 (0) and with h2 (1): the authors' figures.
 _EARLIER = {
-    (_PLAIN, 204, 0): 0.425,
-    (_PLAIN, 204, 1): 0.045,
-    (_INNER, 204, 0): 0.365,
-    (_INNER, 204, 1): 0.127,
-    (_PLAIN, 819, 1): 0.026,
-    (_INNER, 819, 1): 0.109,
+    (_PLAIN, 204, "h1"): 0.425,
+    (_PLAIN, 204, "h2"): 0.045,
+    (_INNER, 204, "h1"): 0.365,
+    (_INNER, 204, "h2"): 0.127,
+    (_PLAIN, 819, "h2"): 0.026,
+    (_INNER, 819, "h2"): 0.109,
 }
 
 
@@ -41,7 +41,7 @@ def studies(size: ex.Size) -> Mapping[str, ex.Part]:
 
     def part(key: int, words: str, learner: Mapping[str, str]) -> ex.Part:
         study = ex.Study({**fixed, **_COMMITTEE, **learner}, axes, key=key)
-        return ex.Part(study, words=words, names={"direction": {0: "h1", 1: "h2"}})
+        return ex.Part(study, words=words)
 
     parts = {_INNER: part(111, "with the inner step", _STEP), _PLAIN: part(112, "SGD", {"learner": "online-sgd"})}
     if size is not ex.Size.QUICK:
@@ -64,7 +64,7 @@ def _by_chance(view: ex.View) -> float:
     return float(view.data[_INNER]["dim"][-1]) ** -0.5
 
 
-def _committee(direction: int) -> ex.Overlay:
+def _committee(direction: str) -> ex.Overlay:
     return ex.Overlay(ex.Of(largest, _BOTH, {"dim": ex.LAST, "direction": direction}), "time")
 
 
@@ -87,14 +87,14 @@ EXHIBIT = ex.Exhibit(
     theory=theory,
     checks={
         "after {time:g} d samples at d = {dim} a neuron is nearer to h2 with the inner step than without": ex.Ordered(
-            [ex.Of(largest, name, {**_END, "direction": 1}) for name in (_PLAIN, _INNER)], each="dim"
+            [ex.Of(largest, name, {**_END, "direction": "h2"}) for name in (_PLAIN, _INNER)], each="dim"
         ),
         "one neuron on He3, with the inner step: the overlap follows the limit of large d": ex.Agrees(
             "overlap", _SINGLE
         ),
     },
     numbers={
-        "largest cosine with {direction_words}, {words}, d = {dim}": ex.Value(
+        "largest cosine with {direction}, {words}, d = {dim}": ex.Value(
             ex.Of(largest, _BOTH, _END),
             False,
             each=("dim", "direction"),
@@ -104,8 +104,8 @@ EXHIBIT = ex.Exhibit(
         "|cosine| of one neuron with He3, n = {time:g} d": ex.Value(ex.Of(largest, _SINGLE, _END), earlier=0.07),
     },
     figure={
-        "h1 + He3(h2): nearest to h1": ex.Panel(_committee(0), **_AXES),
-        "nearest to h2": ex.Panel(_committee(1), ex.Mark(_by_chance, r"$1/\sqrt{d}$", "y"), legend=None, **_AXES),
+        "h1 + He3(h2): nearest to h1": ex.Panel(_committee("h1"), **_AXES),
+        "nearest to h2": ex.Panel(_committee("h2"), ex.Mark(_by_chance, r"$1/\sqrt{d}$", "y"), legend=None, **_AXES),
         "He3, one neuron": ex.Panel(ex.Overlay(ex.Of(largest, _SINGLE), "time"), **_AXES),
     },
 )
