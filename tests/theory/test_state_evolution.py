@@ -146,6 +146,8 @@ def test_refusals() -> None:
         state_evolution("abs(h1)", 1.0, damping=1.0)
     with pytest.raises(InvalidParameter, match="highest"):
         threshold_sequence("abs(h1)", highest=0.0)
+    with pytest.raises(InvalidParameter, match=r"state evolution at alpha = .* is not finished after 0\.5 s"):
+        threshold_sequence("h1 + abs(h2)", budget=0.5)
 
 
 def test_the_table_of_a_family_is_the_channel() -> None:

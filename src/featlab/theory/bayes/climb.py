@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, logit
 
+from featlab.analysis.budget import doing
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.matrices import of_eigenvalues
 from featlab.theory.bayes.channel import Channel
@@ -48,6 +49,7 @@ def to_log_odds(overlap: Floats) -> Floats:
 
 def residual(channel: Channel, alpha: float, log_odds: Floats) -> Floats:
     """R(L) = log(alpha F(Q)) - L."""
+    doing(f"state evolution at alpha = {alpha:.4g}")
 
     def not_quite(values: Floats) -> Floats:
         return np.where(values <= NOTHING, 0.0, np.minimum(expit(values), 1 - 1e-9))

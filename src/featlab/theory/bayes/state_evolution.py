@@ -170,6 +170,9 @@ def overlap_curve(
     overlaps, converged = np.empty((given.size, of.rank, of.rank)), [False] * given.size
     begin: str | Floats = start
     for place in order:
+        if start != "informed" and not isinstance(begin, str) and np.linalg.eigvalsh(begin)[0] >= 1 - 1e-6:
+            overlaps[place], converged[place] = np.eye(of.rank), True  # more samples do not undo a perfect overlap
+            continue
         found = state_evolution(of, given[place], begin, generic=generic)
         overlaps[place], converged[place] = found.overlap, found.converged
         begin = start if start == "uninformed" else _next_start(found.overlap, start)

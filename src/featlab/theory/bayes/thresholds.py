@@ -13,7 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import brentq
 
+from featlab.analysis.budget import OutOfTime, time_budget
 from featlab.analysis.subspaces import nothing
 from featlab.analysis.thresholds import second_moments
 from featlab.errors import InvalidParameter
@@ -36,6 +38,7 @@ _UNKNOWN = 1e-6
 _GRID = 20
 _LOWEST = 0.05
 _HALVINGS = 13
+_PRECISION = 3e-5
 _JUMP = 0.05
 _PROBE = 1e-6
 
@@ -54,14 +57,23 @@ class Event:
     after: Floats
 
 
-def threshold_sequence(of: Target | str, highest: float = 4.0) -> tuple[Event, ...]:
-    """All that happens to the overlap of message passing for alpha up to `highest`, in order."""
+def threshold_sequence(of: Target | str, highest: float = 4.0, budget: float = 300.0) -> tuple[Event, ...]:
+    """All that happens to the overlap of message passing for alpha up to `highest`, in order.
+
+    Args:
+        budget: seconds of processor time. Two directions without a closed form take minutes: a look at an overlap takes
+            a third of a second, and close to a threshold state evolution takes a hundred of them.
+    """
     of = target(of)
     if not highest > _LOWEST:
         raise InvalidParameter("highest", highest, f"a number of samples per dimension above {_LOWEST}")
     if interchangeable(of):
         return tuple(event for event in _of_family(of, family_of(of)) if event.alpha <= highest)
-    return _of_curve(of, highest)
+    try:
+        with time_budget(budget):
+            return _of_curve(of, highest)
+    except OutOfTime as stop:
+        raise InvalidParameter("budget", budget, f"more, or a smaller `highest`: {stop}") from stop
 
 
 def weak_recovery(of: Target) -> float:
@@ -104,7 +116,7 @@ def _of_curve(of: Target, highest: float) -> tuple[Event, ...]:
         ends = (float(alphas[place]), float(alphas[place + 1]))
         low, high = overlaps[place], overlaps[place + 1]
         if _unknown(high).shape[1] < _unknown(low).shape[1]:
-            events.append(_recovery(of, channel, ends, low))
+            events += _recovery(of, channel, ends, low, high)
         elif np.max(np.abs(high - low)) > _JUMP:
             events += _jump(of, ends, low, high)
     return tuple(events)
@@ -121,21 +133,29 @@ def _without(overlap: Floats, unknown: Floats) -> Floats:
     return keep @ overlap @ keep
 
 
-def _recovery(of: Target, channel: Channel, ends: tuple[float, float], low: Floats) -> Event:
-    """The alpha at which unknown directions begin to grow, by bisection of their growth in one iteration."""
+def _recovery(of: Target, channel: Channel, ends: tuple[float, float], low: Floats, high: Floats) -> list[Event]:
+    """The alpha at which unknown directions begin to grow: the root of the growth of a small one in one iteration.
+
+    Directions that are found though a small overlap does not grow are found with a jump.
+    """
     unknown = _unknown(low)
-    below, above = ends
+    known = _without(low, unknown)
+
+    def growth(alpha: float) -> float:
+        overlap = _without(state_evolution(of, alpha, known).overlap, unknown)
+        grown = unknown.T @ update(channel, alpha, overlap + _PROBE * unknown @ unknown.T) @ unknown
+        return float(np.linalg.eigvalsh(grown)[-1]) / _PROBE - 1
+
     if unknown.shape[1] == of.rank:
-        below = above = weak_recovery(of)
-    for _ in range(_HALVINGS if below < above else 0):
-        middle = 0.5 * (below + above)
-        overlap = _without(state_evolution(of, middle, _without(low, unknown)).overlap, unknown)
-        grown = unknown.T @ update(channel, middle, overlap + _PROBE * unknown @ unknown.T) @ unknown
-        below, above = (below, middle) if np.linalg.eigvalsh(grown)[-1] > _PROBE else (middle, above)
-    before = _without(state_evolution(of, below, _without(low, unknown)).overlap, unknown)
-    after = state_evolution(of, 1.002 * above, before + SLIGHT * unknown @ unknown.T).overlap
+        alpha = weak_recovery(of)
+    elif not growth(ends[0]) < 0 < growth(ends[1]):
+        return _jump(of, ends, low, high)
+    else:
+        alpha = float(brentq(growth, *ends, xtol=_PRECISION * ends[1]))
+    before = _without(state_evolution(of, alpha, known).overlap, unknown)
+    after = state_evolution(of, 1.002 * alpha, before + SLIGHT * unknown @ unknown.T).overlap
     found = np.linalg.eigvalsh(unknown.T @ after @ unknown)[-1]
-    return Event(0.5 * (below + above), "jump" if found > _JUMP else "continuous", before, after)
+    return [Event(alpha, "jump" if found > _JUMP else "continuous", before, after)]
 
 
 def _jump(of: Target, ends: tuple[float, float], low: Floats, high: Floats) -> list[Event]:
