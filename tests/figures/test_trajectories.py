@@ -7,7 +7,6 @@ import pytest
 import xarray as xr
 from matplotlib.figure import Figure
 
-from featlab.comparison.curves import alignments
 from featlab.figures import trajectory_figure
 
 
