@@ -77,7 +77,7 @@ def step(problem: Problem[Layerwise, ThreeLayer], state: State, fresh: Array, nu
         return downhill(first, network, fields, labels(problem, target_fields, noise))
 
     batch = fold(state.key, number // first.learner.uses)
-    gradient = design.sweep(batch, network.weights, rule) / design.rows
+    gradient = design.sweep(batch, network.weights, rule) / float(design.rows)
     rate = step_at(problem.learner.step_size, design.dim)
     return State(moved(first, network, rate * gradient), state.key), Info(gradient)
 
