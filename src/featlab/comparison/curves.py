@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # Anything smaller is 0.000 on the screen.
 _VISIBLE = 5e-4
+_PARTS = ("neuron", "direction")  # axes whose coordinates are names, along which nothing is drawn
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,9 @@ def along(values: xr.DataArray) -> str:
     """The axis that a quantity is drawn along: time if it has one, else the first axis with coordinates."""
     if "time" in values.dims:
         return "time"
-    return next((str(axis) for axis in values.dims if axis in values.coords), str(values.dims[0]))
+    return next(
+        (str(axis) for axis in values.dims if axis in values.coords and axis not in _PARTS), str(values.dims[0])
+    )
 
 
 def is_stepwise(values: xr.Dataset | xr.DataArray) -> bool:
