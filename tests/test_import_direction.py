@@ -15,6 +15,8 @@ LEVELS = (
         "files",
         "interruption",
         "lines",
+        "machine",
+        "telling",
         "compiled",
         "progress",
         "precision",

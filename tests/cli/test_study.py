@@ -16,9 +16,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from featlab.cli.app import app
-from featlab.cli.study_text import duration
 from featlab.study import open as open_study
 from featlab.study.store import Store
+from featlab.telling import duration
 from tests.processes import HEARING_CTRL_C
 
 ROOT = Path(__file__).parents[2]

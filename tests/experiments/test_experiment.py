@@ -10,6 +10,7 @@ import xarray as xr
 
 import featlab
 from featlab import Experiment, InvalidParameter
+from featlab.learners import GiantSteps, OnlineSgd, ReusedBatch
 from featlab.learners.protocol import check_contract
 
 RULE = featlab.OnlineSgd(0.1)
@@ -90,3 +91,29 @@ def test_the_law_of_inputs_is_taken_at_the_dimension() -> None:
     assert one.target.inputs == featlab.SpikeLaw(0.5)
     assert one.concrete.inputs == featlab.Spiked(4.0, (1.0,))
     assert replace(one, dim=64).concrete.inputs == featlab.Spiked(8.0, (1.0,))
+
+
+@pytest.mark.parametrize("seeds", [10**9, 10**12, range(10**9)])
+def test_more_seeds_than_can_be_held_are_refused_at_once(seeds):
+    with pytest.raises(
+        InvalidParameter, match=r"at most 10,000,000 in one experiment: [\d,]+ take at least [\d,.]+ GB"
+    ):
+        Experiment.of("h1", OnlineSgd(0.1), dim=10, times=[1], seeds=seeds)
+
+
+@pytest.mark.parametrize(
+    ("learner", "times", "expected"),
+    [
+        (ReusedBatch(10**9, 0.1), None, "all 1,000,000,001 steps are too many, 1,000,000 can be"),
+        (ReusedBatch(10**9, 0.1), range(2 * 10**6), "at most 1,000,000 to look at"),
+        (ReusedBatch(3 * 10**9, 0.1), [3 * 10**9], "at most 2,147,483,647 steps"),
+    ],
+)
+def test_more_times_than_can_be_looked_at_are_refused_at_once(learner, times, expected):
+    with pytest.raises(InvalidParameter, match=expected):
+        Experiment.of("h1", learner, dim=10, samples=100, times=times)
+
+
+def test_giant_steps_are_few():
+    with pytest.raises(InvalidParameter, match="at most 1,000,000 giant steps"):
+        GiantSteps(10**9)

@@ -197,3 +197,15 @@ def test_a_runner_refuses_names_it_does_not_know() -> None:
         runs_of(Study(fixed={"q": 1}, axes={"x": [1]}), STRICT)
     helped = Study(axes={"alpha": [1, 2]}, derived={"x": "alpha*2"})
     assert len(runs_of(helped, STRICT)) == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "runs"),
+    [
+        ({"repeats": 10**9}, "1,000,000,000 runs"),
+        ({"axes": {"a": range(1000), "b": range(100), "c": range(100)}}, "10,000,000 runs"),
+    ],
+)
+def test_more_runs_than_can_be_named_are_refused_with_their_size(content, runs):
+    with pytest.raises(InvalidStudy, match=rf"{runs}, whose names alone take [\d.]+ GB; expected at most 2,000,000"):
+        Study(**content)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from featlab.lines import digest
-from featlab.study import InvalidStudy, Runner, Study
+from featlab.study import InvalidStudy, Runner, Study, identity
 from featlab.study.canonical import canonical, canonical_text
 from featlab.study.identity import by_shape, point_id_of, run_id, runs_of, shares
 from tests.study.tiny import COMPILING, run_point
@@ -111,3 +111,12 @@ def test_shares_are_even_and_complete(count: int, parts: int) -> None:
     assert [item for share in found for item in share] == items
     assert len(found) == min(count, parts)
     assert not found or max(map(len, found)) - min(map(len, found)) <= 1
+
+
+def test_who_waits_for_the_checks_is_told_how_long(monkeypatch, capsys):
+    clock = iter(range(0, 10**6, 3))
+    monkeypatch.setattr(identity, "monotonic", lambda: next(clock))
+    runner = Runner(run_point)
+    runs_of(Study(axes={"a": range(1000)}), runner)
+    told = capsys.readouterr().err.splitlines()
+    assert told == ["featlab: to check all 1,000 points takes about 50 minutes"]

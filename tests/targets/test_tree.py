@@ -121,3 +121,16 @@ def test_bad_texts_are_refused(text: str, words: str) -> None:
 def test_bad_parameters_are_refused(options: dict[str, float]) -> None:
     with pytest.raises(InvalidParameter):
         tree_target(LINK, POLYNOMIAL, **options)
+
+
+@pytest.mark.parametrize("text", ["tree(tanh(h1), He2(h1), 1000000000)", "tree(h1, He2(h1), 200, blocks=100)"])
+def test_more_directions_than_a_matrix_can_hold_are_refused_with_its_size(text):
+    with pytest.raises(InvalidTarget, match=r"would take a matrix of .* bytes; at most 10,000 directions"):
+        target(text)
+
+
+def test_a_law_is_refused_where_it_grows_too_large():
+    law = target("tree(tanh(h1), He2(h1), d^0.9)")
+    assert law.at(1000).rank == 501
+    with pytest.raises(InvalidTarget, match="at most 10,000 directions"):
+        law.at(10**9)

@@ -12,9 +12,10 @@ import featlab
 from featlab.errors import InvalidParameter
 from featlab.learners import OnlineSgd, ReusedBatch, StepLaw, TwoLayer
 from featlab.outcome import Outcome
+from featlab.targets import target
 from featlab.theory.question import NoPrediction, Question, Start
 from featlab.theory.reuse.dmft import rare_share
-from featlab.theory.reuse.predictor import predict_reuse
+from featlab.theory.reuse.predictor import _RESOLUTIONS, Quadrature, predict_reuse
 
 
 def question(target="He3(h1)", learner=None, **changes):
@@ -98,3 +99,9 @@ def test_what_is_not_known_is_refused():
         predict_reuse(question(learner=ReusedBatch(10, 0.1), steps=np.arange(11)), start(width=64))
     with pytest.raises(NoPrediction, match="OnlineSgd"):
         predict_reuse(question(learner=OnlineSgd(0.1)), start())
+
+
+def test_the_size_of_a_rule_is_known_where_no_float_holds_it():
+    rule = Quadrature(target("h1"), np.zeros((1, 1)), *_RESOLUTIONS[0])
+    assert rule.points(2) == rule.points(1) * (rule.points(1) // rule.points(0))
+    assert rule.points(600) > 10**400  # 180 steps of one neuron were an OverflowError

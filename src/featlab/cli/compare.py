@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
@@ -56,7 +55,7 @@ def compare(
         sizes=sizes,
         allowance=allowance,
         signless=signless,
-        progress=sys.stderr.isatty() and not quiet,
+        progress=False if quiet else None,
     )
     from featlab import figures  # whose names load matplotlib when they are used
     from featlab.reports.comparison import comparison_text

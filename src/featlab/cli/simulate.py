@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import typer
 
 from featlab.cli.errors import INTERRUPTED, exit_cleanly
@@ -41,7 +39,7 @@ def simulate(
     check_figure(figure)
     from featlab.simulation import simulate as compute
 
-    dataset = compute(experiment, progress=sys.stderr.isatty() and not quiet)
+    dataset = compute(experiment, progress=False if quiet else None)
     from featlab import figures  # whose names load matplotlib when they are used
     from featlab.reports.records import simulation_record
     from featlab.reports.simulation import simulation_text

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from featlab.study.canonical import words as point_text
+from featlab.telling import duration
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
     from featlab.study.drive import Progress
     from featlab.study.estimate import Plan
     from featlab.study.health import Health
-
-_UNITS = ((86400, "days"), (3600, "hours"), (60, "minutes"), (1, "seconds"))
 
 
 def plan_text(plan: Plan, workers: int) -> str:
@@ -88,11 +87,3 @@ def errors_text(history: list[dict[str, Any]]) -> str:
         for entry in history
         if entry["error"] is not None
     )
-
-
-def duration(seconds: float) -> str:
-    """A time as a person says it."""
-    for size, unit in _UNITS:
-        if seconds >= 2 * size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds:.2g} seconds" if seconds >= 0.01 else f"{1000 * seconds:.2g} ms"

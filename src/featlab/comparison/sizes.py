@@ -11,13 +11,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from featlab.errors import InvalidParameter
 from featlab.experiments.experiment import Experiment
-from featlab.simulation.algorithms import demand
-from featlab.simulation.designs.choose import Demand, DoesNotFit, Sizes, choose
-from featlab.simulation.designs.spiked import known_axes
+from featlab.simulation.designs.choose import Demand, DoesNotFit
+from featlab.simulation.extent import chosen
 
 MOST_SIZES = 3
 # The other sizes over the one asked for, in the order of preference.
@@ -73,16 +70,11 @@ def _scaled(experiment: Experiment, limit: str, factor: float, place: int) -> Ex
 
 def _affordable(experiment: Experiment) -> bool:
     """Whether it fits in memory and takes seconds."""
-    target, learner, student = experiment.concrete, experiment.learner, experiment.student
-    sizes = Sizes(
-        experiment.dim, known_axes(target.inputs, target.rank), experiment.samples, np.dtype(experiment.dtype)
-    )
-    wanted = demand(learner, student, target, sizes)
     try:
-        kind = choose(wanted, learner.equivariant, experiment.design, experiment.memory).kind
+        wanted, choice = chosen(experiment, experiment.memory)
     except DoesNotFit:
         return False
-    return _work(experiment, wanted, kind) <= _MOST_WORK
+    return _work(experiment, wanted, choice.kind) <= _MOST_WORK
 
 
 def _work(experiment: Experiment, wanted: Demand, kind: str) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import signature
+from itertools import islice
 from numbers import Integral, Number, Real
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
 
 DESIGNS = ("auto", "virtual", "dense", "streamed", "dice")
 PRECISIONS = ("float32", "float64")
-_MOST_SEEDS = 2**32
+_SEEDS_BELOW = 2**32
+# Of one experiment: so many numbers of seeds and outcomes take gigabytes by themselves.
+_MOST_SEEDS = 10**7
+_BYTES_OF_SEED = 300
 _KEYS_BELOW = 2**64
 
 
@@ -62,7 +66,7 @@ class Experiment(Description):
         design: how the data exist: "auto", "virtual", "dense", "streamed" or "dice". All are exact.
         observe: what to measure, names of `featlab.results.QUANTITIES`; None, the usual ones of the learner.
         dtype: "float32" or "float64".
-        memory: bytes that a run may use; None, half of what is free.
+        memory: bytes that a run may use; None, half of what the machine has, or its container or Slurm job.
     """
 
     target: Target
@@ -163,12 +167,23 @@ def _student(learner: Learner, student: Student | None) -> Any:
 
 
 def _seed_numbers(seeds: int | Iterable[int]) -> tuple[int, ...]:
-    numbers = list(range(positive_integer("seeds", seeds))) if not isinstance(seeds, Iterable) else list(seeds)
+    if not isinstance(seeds, Iterable):
+        return tuple(range(_seed_count(positive_integer("seeds", seeds))))
+    numbers = list(islice(seeds, _MOST_SEEDS + 1))
+    _seed_count(len(numbers))
     if not numbers or any(
-        isinstance(n, bool) or not isinstance(n, Real) or n % 1 or not 0 <= n < _MOST_SEEDS for n in numbers
+        isinstance(n, bool) or not isinstance(n, Real) or n % 1 or not 0 <= n < _SEEDS_BELOW for n in numbers
     ):
         raise InvalidParameter("seeds", seeds, "a number of seeds, or whole numbers from 0 to 2^32 - 1")
     return tuple(int(number) for number in numbers)
+
+
+def _seed_count(count: int) -> int:
+    if count > _MOST_SEEDS:
+        least = f"at least {_BYTES_OF_SEED * count / 1e9:,.1f} GB"
+        expected = f"at most {_MOST_SEEDS:,} in one experiment: {count:,} take {least}; a study runs more, by `repeats`"
+        raise InvalidParameter("seeds", count, expected)
+    return count
 
 
 def as_experiment(target: Experiment | Target | str, learner: Learner | None, settings: dict[str, Any]) -> Experiment:

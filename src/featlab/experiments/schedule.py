@@ -15,6 +15,7 @@ from featlab.learners.registry import called
 
 _DEFAULT_TIMES = 40
 _MOST_STEPS = 2**31 - 1
+_MOST_LOOKS = 10**6
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,8 @@ def schedule(learner: Learner, dim: int, samples: int | None, times: Sequence[fl
     if learner.clock == "flow":
         return _flow(paced, times)
     if learner.clock in ("steps", "iterations"):
-        every = _log_spaced(paced.steps) if learner.clock == "iterations" else range(paced.steps + 1)
-        steps = _step_numbers(every if times is None else times, 1.0)
+        every = _log_spaced if learner.clock == "iterations" else _every
+        steps = _step_numbers(every(paced.steps) if times is None else times, 1.0)
         if steps[-1] > paced.steps:
             raise InvalidParameter("times", times, f"step numbers from 0 to {paced.steps}")
         return Schedule(steps, 1.0)
@@ -62,7 +63,7 @@ def schedule(learner: Learner, dim: int, samples: int | None, times: Sequence[fl
 
 def _flow(learner: Any, times: Sequence[float] | None) -> Schedule:
     unit = 1 / learner.interval
-    steps = tuple(range(learner.steps + 1)) if times is None else _step_numbers(times, unit)
+    steps = tuple(_every(learner.steps)) if times is None else _step_numbers(times, unit)
     if steps[-1] > learner.steps:
         raise InvalidParameter("times", times, f"times of the flow from 0 to {learner.time}")
     return Schedule(steps, unit)
@@ -85,6 +86,14 @@ def _once(learner: Learner, samples: int | None, times: Sequence[float] | None) 
     return Schedule((0,), 1.0)
 
 
+def _every(last: int) -> range:
+    """All steps, if so many can be looked at."""
+    if last >= _MOST_LOOKS:
+        expected = f"times to look at, such as 0,1,10,100: all {last + 1:,} steps are too many, {_MOST_LOOKS:,} can be"
+        raise InvalidParameter("times", None, expected)
+    return range(last + 1)
+
+
 def _step_numbers(times: Sequence[float], unit: float) -> tuple[int, ...]:
     try:
         values = np.atleast_1d(np.asarray(times, dtype=np.float64))
@@ -95,6 +104,8 @@ def _step_numbers(times: Sequence[float], unit: float) -> tuple[int, ...]:
     steps = np.unique(np.rint(values * unit))
     if steps[-1] > _MOST_STEPS:
         raise InvalidParameter("times", times, f"at most {_MOST_STEPS:,} steps")
+    if len(steps) > _MOST_LOOKS:
+        raise InvalidParameter("times", f"{len(steps):,} times", f"at most {_MOST_LOOKS:,} to look at")
     return tuple(int(step) for step in steps)
 
 

@@ -10,6 +10,8 @@ from featlab.learners.fields import COUNT, LOSS, SCALES, STEPS, option
 from featlab.learners.protocol import Grown, LearnerDescription, Student
 from featlab.learners.students import TwoLayer
 
+_MOST_STEPS = 10**6
+
 
 @dataclass(frozen=True)
 class GiantSteps(LearnerDescription):
@@ -34,7 +36,9 @@ class GiantSteps(LearnerDescription):
     loss: str = field(default="squared", metadata=LOSS)
 
     def check_together(self) -> None:
-        """One scale for all steps, or one for each."""
+        """One scale for all steps, or one for each, and not so many that their list would be the largest of all."""
+        if self.steps > _MOST_STEPS:
+            raise InvalidParameter("steps", self.steps, f"at most {_MOST_STEPS:,} giant steps, each with a scale")
         if isinstance(self.scale, tuple) and len(self.scale) != self.steps:
             raise InvalidParameter("scale", self.scale, f"one number, or {self.steps} of them, one per step")
 

@@ -23,9 +23,10 @@ from featlab.learners.flows import SphericalFlow
 from featlab.learners.giant import GiantSteps
 from featlab.learners.reuse import ReusedBatch
 from featlab.learners.students import TwoLayer
+from featlab.machine import memory
 from featlab.precision import double_precision
 from featlab.simulation.algorithms import check_runnable
-from featlab.simulation.designs.choose import DoesNotFit, host_bytes
+from featlab.simulation.designs.choose import DoesNotFit, usable_bytes
 from featlab.simulation.designs.dense import Dense
 from featlab.simulation.designs.spiked import SpikedDesign, known_axes, with_inputs
 from featlab.simulation.networks import Network, start_network
@@ -65,7 +66,7 @@ def draw(experiment: Experiment, seed: int = 0) -> Draw:
         seed: which run; the root of all randomness is the experiment's `key`.
 
     Raises:
-        DoesNotFit: arrays larger than `experiment.memory`, or than half of the memory that is free.
+        DoesNotFit: arrays larger than `experiment.memory`, or than half of the memory there is.
         InvalidParameter: learners whose start these arrays do not tell.
     """
     learner: Any = experiment.learner
@@ -150,8 +151,8 @@ def _check_memory(experiment: Experiment, batches: int, rows: int) -> None:
     numbers, at_once = batches * rows * (experiment.dim + 1), max(rows * experiment.dim, _AT_ONCE)
     width = 0 if experiment.student is None else experiment.student.width
     needed = (numbers + 3 * min(at_once, numbers) + 3 * width * experiment.dim) * np.dtype(experiment.dtype).itemsize
-    available = host_bytes() if experiment.memory is None else experiment.memory
+    available = usable_bytes(memory()) if experiment.memory is None else experiment.memory
     if needed > available:
         size = f"X has {batches * rows:,} x {experiment.dim:,} numbers"
         remedy = f"{size}: take fewer samples or a smaller dimension; featlab.simulate needs no stored X"
-        raise DoesNotFit(needed, available, "dense", remedy=remedy)
+        raise DoesNotFit(needed, available, "one seed on the design 'dense'", remedy)

@@ -113,9 +113,10 @@ def iterate(problem: Problem, state: State) -> tuple[State, Info]:
     variance = state.covariance + jnp.finfo(design.dtype).eps * jnp.eye(len(old), dtype=design.dtype)
     duals, curvature = denoiser(problem.target, design.rows)(state.labels, fields - state.onsager, variance)
     pull, batch = design.backward(batch, duals)
-    precision = precision_of(product(duals.T, duals) / design.dim, curvature / design.dim)
+    dim = 1.0 * design.dim  # a float: 3e9 is no 32-bit integer
+    precision = precision_of(product(duals.T, duals) / dim, curvature / dim)
     covariance = posterior_covariance(precision)
-    new = old + product(covariance, pull / design.dim - old)  # (I + A)^-1 (pull + A old), without a huge A's rounding
+    new = old + product(covariance, pull / dim - old)  # (I + A)^-1 (pull + A old), without a huge A's rounding
     weights = (1 - keep) * new + keep * old
     size, moved = jnp.sqrt(jnp.sum(weights**2)), jnp.sqrt(jnp.sum((weights - old) ** 2))
     lost = size < ZERO_NORM * len(weights) ** 0.5

@@ -68,7 +68,7 @@ def average_variance_demand(learner: SlicedAverageVariance, student: None, targe
     check_sliced(learner.slices, sizes.batch)
     width, item = learner.slices * target.rank, np.dtype(sizes.dtype).itemsize
     vectors = lanczos_bytes(learner.iterations, target.rank, sizes.dim, item)
-    besides = vectors + 6 * item * sizes.batch * width
+    besides = vectors + 20 * item * sizes.batch * width
     uses = 1 + 2 * learner.iterations
     return Demand(sizes.dim, sizes.known, width, sizes.batch, uses=uses, dtype=sizes.dtype, per_seed=besides)
 

@@ -54,7 +54,7 @@ def step(problem: Problem[GiantSteps, TwoLayer], state: State, fresh: Array, num
         noise = label_noise(problem, named(key, "labels"), fields.shape[:1])
         return downhill(problem, network, fields, labels(problem, target_fields, noise))
 
-    gradient = design.sweep(fresh, network.weights, rule) / design.rows
+    gradient = design.sweep(fresh, network.weights, rule) / float(design.rows)
     rate = ops_of(gradient).asarray(problem.learner.steps_at(design.dim), design.dtype)[number]
     return State(replace(network, weights=network.weights + rate * gradient)), Info(gradient)
 
@@ -66,7 +66,7 @@ def giant_steps(problem: Problem[GiantSteps, TwoLayer]) -> Algorithm:
 
 def giant_demand(learner: GiantSteps, student: TwoLayer, target: Target, sizes: Sizes) -> Demand:
     """A fresh batch of all samples for each step."""
-    return Demand(sizes.dim, sizes.known, student.width, sizes.batch, dtype=sizes.dtype)
+    return Demand(sizes.dim, sizes.known, student.width, sizes.batch, dtype=sizes.dtype, swept=True)
 
 
 SIMULATOR = Simulator(giant_steps, giant_demand, arguments=("scale",), on_host=True)

@@ -181,6 +181,7 @@ def kernel_demand(learner: KernelRidge, student: None, target: Target, sizes: Si
         raise InvalidParameter("samples", rows, "at least 2, so that one can be left out")
     frame = min(sizes.dim, sizes.known + rows)
     numbers = (_PATH_MATRICES if path else _MATRICES) * rows**2 + LARGEST_BLOCK * (8 * LARGEST_BLOCK + 2 * frame)
+    numbers += 5 * learner.test_samples
     return Demand(sizes.dim, sizes.known, 0, rows, dtype=sizes.dtype, besides=int(8 * numbers), compared=True)
 
 

@@ -55,6 +55,7 @@ class Algorithm(NamedTuple):
         block: how many steps one `draw` serves.
         informs: whether Info is worth keeping at observed times (few, heavy steps).
         outcomes: if not empty, the State has an `outcome`, an index into these, and a number of `iterations`.
+            Where the first of them is NOT_CONVERGED, all others are ends: after them a step changes nothing.
         measures: name -> (State, key -> its value), for quantities of `featlab.results` that only this learner has, or
             that it measures in its own way; "risk" comes as (risk, its error).
         absent: names of quantities that this learner does not have.

@@ -20,6 +20,8 @@ from jax import Array, lax
 from jax.extend.random import threefry_2x32
 from scipy.special import erfinv
 
+from featlab.errors import InvalidParameter
+
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)
 _SERIES_RADIUS = 0.2
@@ -162,6 +164,8 @@ def _words(key: Array, shape: tuple[int, ...]) -> Array:
     The half is rounded up to whole vector registers: a ragged end makes the compiler give up on vectors (10x slower).
     """
     half = (math.prod(shape) + 1) // 2
+    if half > 2**32:  # the counter would begin again, and so would the numbers
+        raise InvalidParameter("shape", shape, f"at most {2**33:,} numbers from one key")
     whole = -(-half // _LANES) * _LANES if half > _LANES else half
     index = lax.iota(jnp.uint32, whole)
     return jnp.stack(_threefry(key, jnp.zeros_like(index), index))

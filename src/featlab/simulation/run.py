@@ -20,13 +20,13 @@ from jax import Array, lax
 
 from featlab.experiments.schedule import Schedule
 from featlab.interruption import check, saving
-from featlab.outcome import DIVERGED_NORM
+from featlab.outcome import DIVERGED_NORM, Outcome
 from featlab.precision import double_precision
-from featlab.progress import progress_bar
 from featlab.simulation.algorithms import algorithm
 from featlab.simulation.observe import by_fields, observe, risk, risk_problem
 from featlab.simulation.problem import Algorithm, Problem
 from featlab.simulation.programs import shared
+from featlab.simulation.progress import reporting
 from featlab.simulation.random import fold, named
 
 _CALL_SECONDS = 0.5
@@ -60,14 +60,14 @@ class Runs(NamedTuple):
 
 
 def run(
-    problem: Problem, plan: Schedule, names: tuple[str, ...], keys: np.ndarray, at_once: int, show_progress: bool
+    problem: Problem, plan: Schedule, names: tuple[str, ...], keys: np.ndarray, at_once: int, progress: bool | None
 ) -> Runs:
     """Run every seed (one key each), at most `at_once` side by side. Ctrl-C ends it early with what there is."""
     count = len(keys)
     groups = -(-count // at_once)
     size = min(group_size(-(-count // groups)), at_once)
     parts: list[Runs] = []
-    with progress_bar(show_progress, "simulating", groups * plan.steps[-1]) as advance_bar:
+    with reporting(progress, groups * plan.steps[-1]) as advance_bar:
         try:
             for group in range(groups):
                 chosen = np.minimum(np.arange(group * size, (group + 1) * size), count - 1)
@@ -100,6 +100,7 @@ def _run_group(problem: Problem, plan: Schedule, names: tuple[str, ...], keys: A
                     upto = min(stop, done + pace.steps)
                     with pace.timing(upto - done):
                         carry = jax.block_until_ready(advance(problem, carry, keys, done, upto))
+                    upto = stop if _all_ended(problem, carry) else upto
                     advance_bar(upto - done)
                     done = upto
                 check()
@@ -116,6 +117,12 @@ def _run_group(problem: Problem, plan: Schedule, names: tuple[str, ...], keys: A
         for index, seen in enumerate(looks):
             values[name][:, index] = seen[name]
     return Runs(values, diverged, finished, ends)
+
+
+def _all_ended(problem: Problem, carry: Carry) -> bool:
+    """Whether every seed has stopped by itself, so that further steps would change nothing."""
+    outcomes = algorithm(problem).outcomes
+    return outcomes[:1] == (Outcome.NOT_CONVERGED,) and bool(np.all(np.asarray(carry.state.outcome) != 0))
 
 
 def _ends(problem: Problem, carry: Carry) -> dict[str, np.ndarray]:
@@ -166,7 +173,8 @@ def _advance(problem: Problem, over_seeds: Any, carry: Carry, keys: Array, begin
 
         if steps.block == 1:  # a loop within the loop would cost a GPU one more round trip for each step
             return number + 1, one_step(number, carry)
-        end = jnp.minimum(stop, (index + 1) * steps.block)
+        # The end of a block may lie beyond the largest 32-bit number; what is left of it never does.
+        end = number + jnp.minimum(stop - number, steps.block - number % steps.block)
         return end, lax.fori_loop(number, end, one_step, carry)
 
     return lax.while_loop(lambda at: at[0] < stop, one_block, (begin, carry))[1]

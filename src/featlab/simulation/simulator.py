@@ -20,11 +20,13 @@ from featlab.learners.protocol import Learner, Student
 from featlab.outcome import Outcome
 from featlab.precision import double_precision
 from featlab.results import MOST_BESIDES, QUANTITIES, START, attributes
-from featlab.simulation.algorithms import algorithm, check_runnable, demand
-from featlab.simulation.designs.choose import Choice, Sizes, choose
+from featlab.simulation.algorithms import algorithm, check_runnable
+from featlab.simulation.designs.choose import Choice, Demand
 from featlab.simulation.designs.spiked import known_axes, with_inputs
+from featlab.simulation.extent import chosen, extent
 from featlab.simulation.observe import check_names
 from featlab.simulation.problem import Problem
+from featlab.simulation.progress import announce
 from featlab.simulation.random import root_key, seed_keys
 from featlab.simulation.run import Runs, run
 from featlab.targets import Target
@@ -58,7 +60,8 @@ def simulate(
             Or `LangevinDynamics`, on `Hypercube` inputs, which classifies: it has an accuracy in the place of a risk.
             Or a learner of your own (docs/adding-a-learner.md).
         dim, samples, times, student, seeds, key, design, observe, dtype, memory: as in `Experiment`.
-        progress: show a bar when it takes more than two seconds; by default if standard error is a terminal.
+        progress: True, show a bar when it takes more than two seconds; False, say nothing. By default a bar if standard
+            error is a terminal, else a line there on how long it takes, if that is minutes.
 
     Returns:
         A dataset on the axes seed, time, neuron, direction, ...; `step` beside `time`; `outcome` of each seed, a value
@@ -67,6 +70,7 @@ def simulate(
 
     Raises:
         InvalidParameter: for a value out of range. DoesNotFit: for a run too large for the memory.
+        TakesTooLong: for one that would take a hundred years.
     """
     given: dict[str, Any] = {
         "dim": dim,
@@ -83,10 +87,11 @@ def simulate(
 def run_experiment(experiment: Experiment, progress: bool | None = None) -> xr.Dataset:
     """What comes out of an experiment."""
     with double_precision() if experiment.dtype == "float64" else nullcontext():
-        choice, problem, names = _prepared(experiment, experiment.memory)
+        wanted, choice, problem, names = _prepared(experiment, experiment.memory)
+        takes = extent(experiment, wanted, choice, names)
         keys = seed_keys(experiment.key, experiment.seeds)
-        show = sys.stderr.isatty() if progress is None else progress
-        runs = run(problem, experiment.plan, names, keys, choice.seeds_at_once, show)
+        announce(progress, takes.seconds)
+        runs = run(problem, experiment.plan, names, keys, takes.together, progress)
     device = next(iter(jax.device_put(keys).devices())).device_kind
     return _dataset(experiment, runs, names).assign_attrs(_provenance(experiment, problem, choice, device))
 
@@ -100,21 +105,19 @@ def check_experiment(experiment: Experiment) -> None:
         _prepared(experiment, sys.maxsize if experiment.memory is None else experiment.memory)
 
 
-def _prepared(experiment: Experiment, memory: int | None) -> tuple[Choice, Problem, tuple[str, ...]]:
-    """The design, the problem and what is measured, all checked; to be called in the precision of the run."""
-    target, learner, student, dim = experiment.concrete, experiment.learner, experiment.student, experiment.dim
+def _prepared(experiment: Experiment, memory: int | None) -> tuple[Demand, Choice, Problem, tuple[str, ...]]:
+    """What is asked of a design, the one it gets, the problem and what is measured, all checked; to be called in the
+    precision of the run."""
+    target, learner, student = experiment.concrete, experiment.learner, experiment.student
     check_runnable(learner, student, target)
     axes = known_axes(target.inputs, target.rank)
-    if dim < axes:
-        raise InvalidParameter("dim", dim, f"at least {axes}: the target's directions, and one for the inputs' spike")
-    wanted = demand(learner, student, target, Sizes(dim, axes, experiment.samples, np.dtype(experiment.dtype)))
-    choice = choose(wanted, learner.equivariant, experiment.design, memory)
+    if experiment.dim < axes:
+        expected = f"at least {axes}: the target's directions, and one for the inputs' spike"
+        raise InvalidParameter("dim", experiment.dim, expected)
+    wanted, choice = chosen(experiment, memory)
     problem = Problem(target, student, learner, with_inputs(choice.design, target.inputs))
-    return (
-        choice,
-        problem,
-        check_names(experiment.observe, algorithm(problem), student is not None, besides(experiment)),
-    )
+    names = check_names(experiment.observe, algorithm(problem), student is not None, besides(experiment))
+    return wanted, choice, problem, names
 
 
 def besides(experiment: Experiment) -> tuple[str, ...]:

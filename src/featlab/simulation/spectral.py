@@ -29,7 +29,7 @@ def linear_step(problem: Problem, moments: Any, rows: Any, onsager: Any, batch: 
     fields, batch = problem.design.forward(batch, rows)
     duals = (moments * (fields - onsager)[:, None, :]).sum(axis=2)
     pull, batch = problem.design.backward(batch, duals)
-    return pull / problem.design.dim, duals, batch
+    return pull / (1.0 * problem.design.dim), duals, batch
 
 
 def power_iteration(
@@ -42,7 +42,7 @@ def power_iteration(
     """
     learner, rank = problem.learner, problem.target.rank
     moments = response(denoiser, labels, rank)
-    drift = -jnp.sum(moments, axis=0) / problem.design.dim
+    drift = -jnp.sum(moments, axis=0) / (1.0 * problem.design.dim)
     keep = learner.damping
 
     def one(_: Array, carry: tuple[Array, Array, Any]) -> tuple[Array, Array, Any]:

@@ -27,6 +27,8 @@ _SUFFIX = ".sqlite"
 _KEYS_BELOW = 2**64
 _OWN_NAMES = ("repeat", "run_outcome")
 _MOST_BYTES = 2**24
+# A run has a name, a place in a list and a row in the store: so many bytes at least, and of so many runs a gigabyte.
+_RUN_BYTES, _MOST_RUNS = 500, 2 * 10**6
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,12 @@ class Study:
         self._check_names()
         # Everything is worked out here, so that a study that exists can be run.
         _ = self.formulas
+        if (runs := self.size * self.repeats) > _MOST_RUNS:
+            raise InvalidStudy(
+                f"{self.size:,} points, each run {self.repeats:,} times, are {runs:,} runs, whose names alone take "
+                f"{_RUN_BYTES * runs / 1e9:,.1f} GB; expected at most {_MOST_RUNS:,} in one study: split it by an axis "
+                "or by `key`, or let each run have more `seeds`"
+            )
 
     @cached_property
     def grid(self) -> tuple[Axis, ...]:

@@ -12,14 +12,17 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from time import monotonic
 from typing import TypeVar
 
 from featlab.lines import digest
 from featlab.study.canonical import canonical_text
 from featlab.study.description import Point, Study
 from featlab.study.runner import Runner
+from featlab.telling import duration, tell
 
 _KEY_DIGITS = 16
+_PATIENCE_SECONDS = 5.0
 
 _Item = TypeVar("_Item")
 
@@ -46,9 +49,12 @@ def runs_of(study: Study, runner: Runner) -> list[Run]:
         InvalidStudy: for a name or a point that the runner refuses.
     """
     runner.check_names(study)
-    runs = []
-    for point in study.points():
+    runs, begin, told = [], monotonic(), False
+    for number, point in enumerate(study.points()):
         runner.check_point(point)
+        if not told and (waited := monotonic() - begin) > _PATIENCE_SECONDS:
+            tell(f"to check all {study.size:,} points takes about {duration(waited / (number + 1) * study.size)}")
+            told = True
         point_id = point_id_of(runner.name, runner.numerics, point)
         runs += [Run(run_id(study.key, point_id, n), point_id, n, point) for n in range(study.repeats)]
     return runs

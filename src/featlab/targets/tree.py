@@ -30,6 +30,7 @@ from featlab.targets.model import Target, target
 _SIGNS = ("alternating", "ones")
 # Of the polynomial's mean, which h* would add up D times.
 _ROUNDING = 1e-10
+_MOST_DIRECTIONS = 10_000
 _DECIMAL = r"(?:\d+\.?\d*|\.\d+)"
 
 
@@ -160,6 +161,9 @@ def tree_in_words(text: str, noise: float = 0.0) -> TreeTarget:
 def _parts(shape: Tree) -> dict[str, Any]:
     """The fields of the `Target` with this shape; while D is a law, one direction a block stands for all of them."""
     rank = shape.blocks * (shape.effective or 1)
+    if rank > _MOST_DIRECTIONS:
+        fault = f"its {rank:,} directions would take a matrix of {8 * rank**2:.1e} bytes"
+        raise InvalidTarget(fault, text=shape.text, suggestion=f"at most {_MOST_DIRECTIONS:,} directions in all blocks")
     degree = target(shape.link).degree
     return {
         "text": shape.text,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,6 +11,8 @@ import numpy as np
 
 from featlab.errors import FeatlabError, InvalidParameter, MissingParameter
 from featlab.learners.checks import positive_integer
+from featlab.machine import Memory
+from featlab.machine import memory as process_memory
 from featlab.simulation.designs.dense import Dense, Streamed
 from featlab.simulation.designs.dice import Dice
 from featlab.simulation.designs.protocol import Design
@@ -19,9 +20,11 @@ from featlab.simulation.designs.triangular import Triangular
 from featlab.simulation.designs.virtual import FreshVirtual, ReusedVirtual
 
 KINDS = ("auto", "virtual", "dense", "streamed", "dice")
-_SHARE = 0.5
+# Of all memory a run may use half, and never what Python, JAX and its compiler need for themselves.
+_SHARE, _OWN_BYTES = 0.5, 4 * 10**8
 # A seed with so many bytes of its own keeps a machine busy, and side by side every update of a table would copy it.
 _ALONE_BYTES = 2**23
+_COUNTED = 2**31 - 1
 _COMPARED = "'virtual' or 'dense' for a learner that compares samples with each other, as kernels do"
 
 
@@ -29,22 +32,23 @@ class DoesNotFit(FeatlabError):
     """A run that needs more memory than there is; refused before it starts.
 
     Attributes:
-        needed: bytes that one seed needs.
+        needed: bytes that it needs.
         available: bytes that the run may use.
         fitting: the designs, if any, on which it would fit.
     """
 
-    def __init__(
-        self, needed: int, available: int, kind: str, fitting: Sequence[str] = (), remedy: str | None = None
-    ) -> None:
-        self.needed, self.available, self.kind, self.fitting = needed, available, kind, tuple(fitting)
-        if remedy is None:
-            others = " or ".join(f"design={other!r}" for other in fitting)
-            first = f"take {others}, on which it fits, or" if fitting else "it fits on no design; take"
-            remedy = f"{first} fewer samples, or a narrower student"
-        super().__init__(
-            f"one seed on the design {kind!r} needs {needed:,} bytes, {available:,} are available; {remedy}"
-        )
+    def __init__(self, needed: int, available: int, what: str, remedy: str, fitting: Sequence[str] = ()) -> None:
+        self.needed, self.available, self.fitting = needed, available, tuple(fitting)
+        self.what, self.remedy = what, remedy
+        super().__init__(f"{what} needs {needed:,} bytes, {available:,} are available; {remedy}")
+
+    @classmethod
+    def on(cls, kind: str, needed: int, available: int, fitting: Sequence[str]) -> DoesNotFit:
+        """One seed on a design."""
+        others = " or ".join(f"design={other!r}" for other in fitting)
+        remedy = f"take {others}, on which it fits, or" if fitting else "it fits on no design; take"
+        what = f"one seed on the design {kind!r}"
+        return cls(needed, available, what, f"{remedy} fewer samples, or a narrower student", fitting)
 
 
 class Sizes(NamedTuple):
@@ -77,6 +81,7 @@ class Demand:
         compared: whether samples are compared with each other, by their inner products, and never with weights.
         row_work: multiplications, roughly, for each sample and use besides its products with weights.
         fit_work: the same for each seed, once.
+        swept: whether a batch is only ever swept over, by chunks, and never there as a whole.
     """
 
     dim: int
@@ -92,16 +97,30 @@ class Demand:
     compared: bool = False
     row_work: float = 0.0
     fit_work: float = 0.0
+    swept: bool = False
+
+    def of(self, design: Design) -> int:
+        """Bytes of one seed on that design, besides what all seeds share."""
+        return design.bytes_per_seed(self.swept) + self.per_seed
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A design, its name, and how many seeds of it may run at a time."""
+    """A design, its name, how many seeds of it may run at a time, and the bytes of a seed and of what all share."""
 
     design: Design
     kind: str
     bytes_per_seed: int
     seeds_at_once: int
+    besides: int
+
+    def group(self, count: int, free: int) -> int:
+        """How many of `count` seeds run side by side where so many bytes are free."""
+        return max(1, min(count, self.seeds_at_once, (free - self.besides) // self.bytes_per_seed))
+
+    def bytes_of(self, count: int) -> int:
+        """What so many seeds side by side need."""
+        return self.besides + count * self.bytes_per_seed
 
 
 def choose(demand: Demand, equivariant: bool, kind: str = "auto", memory: int | None = None) -> Choice:
@@ -113,7 +132,8 @@ def choose(demand: Demand, equivariant: bool, kind: str = "auto", memory: int | 
 
     Raises:
         InvalidParameter: for an unknown kind, or one that cannot serve this learner at these sizes.
-        DoesNotFit: when one seed needs more than `memory` bytes (default: half of what is free).
+        DoesNotFit: when one seed needs more than `memory` bytes (default: `usable_bytes`, which is the same whenever
+            it is asked, and so is the choice).
     """
     if kind not in KINDS:
         raise InvalidParameter("design", kind, "one of " + ", ".join(map(repr, KINDS)))
@@ -121,36 +141,44 @@ def choose(demand: Demand, equivariant: bool, kind: str = "auto", memory: int | 
         raise InvalidParameter("design", kind, "'dense': X itself is asked for, or it is not Gaussian")
     if kind == "virtual" and not equivariant:
         raise InvalidParameter("design", kind, "'dense', 'dice' or 'streamed': the learner looks at single coordinates")
-    available = (available_bytes() if memory is None else memory) - demand.besides
+    available = (usable_bytes() if memory is None else memory) - demand.besides
     possible = _possible(demand, equivariant) if kind == "auto" else [(kind, _MAKERS[kind](demand))]
-    kind, design = next(iter(_fitting(possible, demand, available)), None) or min(possible, key=_size)
-    needed = design.bytes_per_seed() + demand.per_seed
+    kind, design = next(iter(_fitting(possible, demand, available)), None) or min(
+        possible, key=lambda pair: demand.of(pair[1])
+    )
+    needed = demand.of(design)
     if needed > available:
         others = [name for name, _ in _fitting(_possible(demand, equivariant), demand, available)]
-        raise DoesNotFit(needed + demand.besides, available + demand.besides, kind, others)
-    return Choice(design, kind, needed, 1 if needed >= _ALONE_BYTES else available // needed)
+        raise DoesNotFit.on(kind, needed + demand.besides, available + demand.besides, others)
+    _check_counted(demand, design)
+    at_once = 1 if needed >= _ALONE_BYTES else available // needed
+    return Choice(design, kind, needed, at_once, demand.besides)
+
+
+def _check_counted(demand: Demand, design: Design) -> None:
+    """Arrays are indexed by 32 bits; what is swept over is counted by chunks."""
+    if demand.rows > _COUNTED and not demand.swept:
+        raise InvalidParameter("samples", demand.rows, f"at most {_COUNTED:,} in a batch that is kept")
+    if getattr(design, "frame", 0) > _COUNTED:
+        raise InvalidParameter("dim", demand.dim, f"at most {_COUNTED:,} where weights have all coordinates")
 
 
 def _fitting(designs: list[tuple[str, Design]], demand: Demand, available: int) -> list[tuple[str, Design]]:
-    return [(kind, design) for kind, design in designs if design.bytes_per_seed() + demand.per_seed <= available]
+    return [(kind, design) for kind, design in designs if demand.of(design) <= available]
 
 
-def _size(pair: tuple[str, Design]) -> int:
-    return pair[1].bytes_per_seed()
+def usable_bytes(of: Memory | None = None) -> int:
+    """Half of a memory, or of that of the device that JAX will use: of its size, whatever may be in use now."""
+    size = (of or device_memory()).size
+    return max(0, min(int(_SHARE * size), size - _OWN_BYTES))
 
 
-def available_bytes() -> int:
-    """Half of the memory that is free now on the device that JAX will use."""
+def device_memory() -> Memory:
+    """That of the device that JAX will use: a GPU's own, or that of this process."""
     stats = jax.devices()[0].memory_stats()
     if stats and "bytes_limit" in stats:
-        return int(_SHARE * (stats["bytes_limit"] - stats.get("bytes_in_use", 0)))
-    return host_bytes()
-
-
-def host_bytes() -> int:
-    """Half of the memory that is free now on this machine."""
-    pages = "SC_AVPHYS_PAGES" if "SC_AVPHYS_PAGES" in os.sysconf_names else "SC_PHYS_PAGES"
-    return int(_SHARE * os.sysconf(pages) * os.sysconf("SC_PAGE_SIZE"))
+        return Memory(stats["bytes_limit"], stats["bytes_limit"] - stats.get("bytes_in_use", 0))
+    return process_memory()
 
 
 def _possible(demand: Demand, equivariant: bool) -> list[tuple[str, Design]]:

@@ -73,6 +73,11 @@ class _Explicit:
         """The target's fields of samples (rows, d): their first coordinates."""
         return samples[:, : self.known]
 
+    def _bytes(self, inputs: int, rows: int) -> int:
+        """With so many numbers of X, and the fields of so many rows."""
+        numbers = inputs + 4 * self.width * (self.dim + rows) + self.chunks
+        return numbers * np.dtype(self.dtype).itemsize
+
 
 @dataclass(frozen=True)
 class Dense(_Explicit):
@@ -99,10 +104,10 @@ class Dense(_Explicit):
         """|x|^2."""
         return jnp.sum(batch**2, axis=1)
 
-    def bytes_per_seed(self) -> int:
-        """X, twice while it is made, and the weights and fields."""
-        numbers = 2 * self.rows * self.dim + 4 * self.width * (self.dim + self.rows)
-        return numbers * np.dtype(self.dtype).itemsize
+    def bytes_per_seed(self, swept: bool = False) -> int:
+        """X, four times while it is made and handed on, or chunks of it, and the weights and fields."""
+        rows = self.chunk_rows if swept else self.rows
+        return self._bytes(4 * rows * self.dim, rows)
 
 
 @dataclass(frozen=True)
@@ -137,10 +142,9 @@ class Streamed(_Explicit):
         """|x|^2, by chunks."""
         return self._map(batch, lambda samples: jnp.sum(samples**2, axis=1, keepdims=True))[:, 0]
 
-    def bytes_per_seed(self) -> int:
-        """A chunk of X, twice while it is made, and the weights and fields."""
-        numbers = 2 * self.chunk_rows * self.dim + 4 * self.width * (self.dim + self.rows)
-        return numbers * np.dtype(self.dtype).itemsize
+    def bytes_per_seed(self, swept: bool = False) -> int:
+        """A chunk of X, four times while it is made, and the weights and fields."""
+        return self._bytes(4 * self.chunk_rows * self.dim, self.chunk_rows if swept else self.rows)
 
     def _map(self, key: Array, function: Any) -> Array:
         parts = lax.map(lambda index: function(self.chunk(key, index)), jnp.arange(self.chunks))

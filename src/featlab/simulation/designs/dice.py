@@ -131,7 +131,7 @@ class Dice:
         fields, batch = self.forward(batch, weights)
         return self.backward(batch, rule(target_fields, fields, named(key, "rule")))[0]
 
-    def bytes_per_seed(self) -> int:
+    def bytes_per_seed(self, swept: bool = False) -> int:
         """The tables, and a few vectors while a question is answered."""
         tables = (self.right_capacity + self.left_capacity) * (self.rows + self.dim)
         numbers = tables + 8 * self.width * (self.rows + self.dim)

@@ -73,8 +73,8 @@ class Design(Protocol):
         """The pull-back D^T X, (p, frame), of D (n, p)."""
         ...
 
-    def bytes_per_seed(self) -> int:
-        """An estimate of the memory that one seed needs."""
+    def bytes_per_seed(self, swept: bool = False) -> int:
+        """An estimate of the memory that one seed needs; of one that only sweeps over its batches, if `swept`."""
         ...
 
 

@@ -102,9 +102,9 @@ class SpikedDesign:
         coordinates, batch = self.inner.target_fields(batch)
         return self.inner.squared_norms(batch) + self.inputs.strength * self._along(coordinates) ** 2
 
-    def bytes_per_seed(self) -> int:
+    def bytes_per_seed(self, swept: bool = False) -> int:
         """That of the inner design: the spike adds nothing to speak of."""
-        return self.inner.bytes_per_seed()
+        return self.inner.bytes_per_seed(swept)
 
     def stretched(self, rows: Array) -> Array:
         """rows S^{1/2}."""

@@ -51,6 +51,6 @@ class Triangular:
         """The coordinates on the known axes."""
         return batch[:, : self.known], batch
 
-    def bytes_per_seed(self) -> int:
+    def bytes_per_seed(self, swept: bool = False) -> int:
         """The coordinates, twice while they are drawn."""
         return 2 * self.rows * self.frame * np.dtype(self.dtype).itemsize

@@ -170,10 +170,11 @@ class FreshVirtual(Framed):
         factor = self._triangle(named(key, "factor"), self.new, self.base)
         return jnp.hstack([pull.value, product(root[:, : self.new], factor)])  # D has rank `new` at most
 
-    def bytes_per_seed(self) -> int:
-        """A block, or a chunk of a large batch, and the weights and fields."""
-        rows = min(self.rows * self.block, chunk_size(self.rows, self.base))
+    def bytes_per_seed(self, swept: bool = False) -> int:
+        """A block of batches, or a chunk of one that is swept over, and the weights and fields."""
+        rows = chunk_size(self.rows, self.base) if swept else self.rows * self.block
         numbers = 4 * rows * (self.base + self.width) + 4 * self.new**2 * self.block + 8 * self.width * self.frame
+        numbers += chunk_count(self.rows, self.base) if swept else 0
         return numbers * np.dtype(self.dtype).itemsize
 
 
@@ -248,7 +249,7 @@ class ReusedVirtual(Framed):
         pull = lax.dynamic_update_slice_in_dim(product(coordinates, duals).T, product(lower, factor), first, axis=1)
         return pull, ReusedBatch(batch.key, coordinates, asked, batch.times + 1)
 
-    def bytes_per_seed(self) -> int:
+    def bytes_per_seed(self, swept: bool = False) -> int:
         """The tables, and a few fields while a question is answered."""
         numbers = self.rows * (self.frame + self.uses * self.width + 8 * self.width + self.known)
         return numbers * np.dtype(self.dtype).itemsize

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from time import monotonic
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from featlab.learners.steps import step_at
 from featlab.outcome import Outcome
 from featlab.targets import Target
 from featlab.targets.inputs import Isotropic
+from featlab.telling import duration, tell
 from featlab.theory.online.averages import Path
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
 from featlab.theory.reuse.dmft import Descent, Points, frame, rare_share, walk
@@ -45,6 +47,7 @@ REPEATS = 16
 # A step rests on rare samples where more than this share of a squared norm after it is made by samples that so many
 # batches lack.
 _MOST_RARE, _BATCHES = 0.1, 10
+_WORTH_TELLING = 20.0
 _SMOOTH = 3  # a whole line without kinks gets the nodes of this many pieces
 _WIDTH = 2.0**0.5
 
@@ -97,11 +100,11 @@ class Quadrature:
             )
         return points
 
-    def points(self, axes: int) -> float:
+    def points(self, axes: int) -> int:
         """How many points the rule will have when noise has been added along so many axes (at most)."""
         begun = len(self.begin(axes, noisy=True).labels)
         pieces = len(self.panels) + 1 + self.kinks.shape[1] if self.kinks.shape[1] else _SMOOTH
-        return float(begun) * float(pieces * self.nodes[2]) ** axes
+        return begun * (pieces * self.nodes[2]) ** axes  # a whole number of any length: no float holds 500 axes
 
     def _lines(self, cuts: Floats) -> tuple[Integers, Floats, Floats]:
         """Numbers of lines, positions and weights of a rule for N(0, 1) on each of the lines, cut at its own places."""
@@ -192,8 +195,11 @@ def by_sampling(
     for repeat in range(repeats):
         source = SobolPoints(descent.target, samples, np.random.default_rng([*b"reused batch", repeat]))
         shares: list[float] = []
+        begin = monotonic()
         paths.append(walk(descent, source, overlap, gram, steps, uses, _counting(descent, shares)))
         rare.append(shares)
+        if repeat == 0 and (left := (repeats - 1) * (monotonic() - begin)) > _WORTH_TELLING:
+            tell(f"the recursion of {max(steps):,} steps takes about {duration(left)} more")
     parts = [np.array(part) for part in zip(*paths, strict=True)]
     mean = Path(*(part.mean(axis=0) for part in parts))
     error = Path(*(part.std(axis=0, ddof=1) / np.sqrt(repeats) for part in parts))
