@@ -49,7 +49,7 @@ CASES: dict[str, tuple[str, str]] = {
         "width=2",
     ),
     "giant steps": (_GIANT + "samples=2e7", "samples=1e4"),
-    "giant steps, wide": (_GIANT + "samples=2e4 width=1500", "width=4"),
+    "giant steps, wide": (_GIANT + "samples=4e3 width=1200", "width=4"),
     "giant steps, dense": (_GIANT + "samples=300 width=10 design=dense", "dim=1e3"),
     "reused batch": (_REUSE + "dim=1e7 samples=6e6", "samples=1e3"),
     "reused batch, dense": (_REUSE + "dim=5e3 samples=2e4 design=dense", "samples=100"),
@@ -62,7 +62,7 @@ CASES: dict[str, tuple[str, str]] = {
     "message passing": ("h1 " + _AMP + "dim=1e6 samples=1e6 iterations=20", "samples=1e3 dim=1e3"),
     "message passing, table": ("tanh(h1) " + _AMP + "dim=1e6 samples=1e6 iterations=5", "samples=1e3 dim=1e3"),
     "message passing, clouds": ("tanh(h1*h2) " + _AMP + "dim=2e4 samples=4e4 iterations=2", "samples=300 dim=300"),
-    "readout, primal": (_FIT + "dim=4e3 width=3000 readout=1e4", "width=10"),
+    "readout, primal": (_FIT + "dim=4e3 width=2000 readout=3e3", "width=10"),
     "readout, dual": (_FIT + "dim=2e4 width=8000 readout=3e3", "width=20 readout=10"),
     "readout, left out": (_FIT + "dim=4e3 width=1500 readout=1e4 ridge=leave-one-out", "width=10"),
     "readout, same samples": (

@@ -52,7 +52,7 @@ def test_table_says_what_ran() -> None:
     words = " ".join(result.stdout.split())
     assert "d = 30, 3 seeds" in words
     assert "learner OnlineSgd(step_size=0.5/d)" in words
-    assert "design virtual, 1.17 kB a seed; float32" in words
+    assert "design virtual, 4.19 kB a seed; float32" in words
     assert "Outcome: 3 ok." in words
     assert len(re.findall(r"^ +[012]  .* \+- ", result.stdout, flags=re.MULTILINE)) == 3
     assert "\x1b" not in result.stdout

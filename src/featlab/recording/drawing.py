@@ -66,7 +66,7 @@ def draw(experiment: Experiment, seed: int = 0) -> Draw:
         seed: which run; the root of all randomness is the experiment's `key`.
 
     Raises:
-        DoesNotFit: arrays larger than `experiment.memory`, or than half of the memory that is free.
+        DoesNotFit: arrays larger than `experiment.memory`, or than half of the memory there is.
         InvalidParameter: learners whose start these arrays do not tell.
     """
     learner: Any = experiment.learner

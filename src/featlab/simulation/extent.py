@@ -167,9 +167,10 @@ def _seconds(experiment: Experiment, wanted: Demand, kind: str, together: int) -
     learner, rows, width = experiment.learner, float(wanted.rows), wanted.width
     seeds, looks, steps = len(experiment.seeds), len(experiment.plan.steps), max(1, experiment.plan.steps[-1])
     groups = -(-seeds // together)
-    columns = float(wanted.known + width * wanted.uses if kind == "virtual" else wanted.dim)
-    drawn = rows * columns * _DRAW
-    each = rows * columns * (_READ + 2 * width * _MULTIPLY)
+    asked = float(wanted.known + width * wanted.uses)
+    read = {"virtual": rows * asked, "dice": (rows + wanted.dim) * asked}.get(kind, rows * wanted.dim)
+    drawn = read * _DRAW
+    each = read * (_READ + 2 * width * _MULTIPLY)
     if wanted.uses == 1 or kind == "streamed":
         each, drawn = each + (2 if wanted.uses > 1 else 1) * drawn, 0.0
     each += rows * wanted.row_work * _MULTIPLY

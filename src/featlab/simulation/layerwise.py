@@ -221,7 +221,7 @@ def hidden_overlap(second: Array, hidden: Array) -> Array:
 def layerwise_demand(learner: Layerwise, student: ThreeLayer, target: Target, sizes: Sizes) -> Demand:
     """That of the first layer's steps, and the memory of the fits; seeds are fitted one at a time."""
     uses = learner.first.uses if learner.trains_first else 1
-    first = Demand(sizes.dim, sizes.known, student.width, sizes.batch, uses=uses, dtype=sizes.dtype)
+    first = Demand(sizes.dim, sizes.known, student.width, sizes.batch, uses=uses, dtype=sizes.dtype, swept=uses == 1)
     width, axes = student.width, sizes.known + min(student.width, sizes.dim - sizes.known)
     counts = (learner.second_samples or sizes.batch, learner.readout_samples or sizes.batch, learner.test_samples)
     visited = max(chunk_size(count, width + axes) for count in counts)

@@ -186,7 +186,12 @@ def readout_bytes(
     if learner.data == "same" or count <= width:
         singles += count * (3 * width + axes)
     side = min(count, width)
-    doubles = 6 * side**2 + 4 * visited * width + 3 * side * chunk_size(width, side) + 3 * learner.test_samples
+    doubles = (
+        (6 if isinstance(learner.ridge, str) else 3) * side**2
+        + 4 * visited * width
+        + 3 * side * chunk_size(width, side)
+        + 3 * learner.test_samples
+    )
     return singles * np.dtype(dtype).itemsize + 8 * doubles
 
 
