@@ -79,9 +79,9 @@ CASES: dict[str, tuple[str, str]] = {
         "samples=1e3 dim=1e3",
     ),
     "Langevin": ("h1*h2 learner=langevin hypercube=0 dim=1e3 samples=5e4 steps=3 width=100", "samples=100"),
-    "tied flow": ("He3(h1) learner=tied-flow dim=1e3 samples=2e4 time=5 frozen-time=1 max-steps=20", "samples=100"),
-    "layerwise": ("tree(tanh(h1),He2(h1),8) learner=layerwise dim=1e3 samples=2e4 width=1500 steps=2", "width=16"),
-    "spherical flow": ("He2(h1) learner=spherical-flow dim=2e3 samples=2e4 steps=5", "samples=500 dim=100"),
+    "tied flow": ("He3(h1) learner=tied-flow dim=1e3 samples=2e4 time=5 frozen-time=0 max-steps=20", "samples=100"),
+    "layerwise": ("tree(tanh(h1),He2(h1),8) learner=layerwise dim=1e4 samples=4e3 width=1000 steps=2 times=2", "width=16"),
+    "spherical flow": ("He2(h1) learner=spherical-flow dim=1e6 samples=1e6 steps=5", "samples=500 dim=100"),
     "normalised flow": ("He2(h1) learner=normalised-flow dim=2e3 samples=2e4 steps=5", "samples=500 dim=100"),
 }
 

@@ -220,3 +220,10 @@ def test_estimates_of_memory_are_within_a_factor_of_what_runs_take() -> None:
         assert memory_verdict(found["bytes"], found["beyond"]) == "memory right", (name, found)
     assert memory_verdict(12.6e6, 1.2e9) == "memory too low"
     assert memory_verdict(12e9, 1.2e9) == "memory too high"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_the_benchmark_measures_can_be_run(name: str) -> None:
+    words, small = CASES[name]
+    less, more = (_prepared(experiment_from_text(said(text)), 10**11)[1] for text in (f"{words} {small}", words))
+    assert more.bytes_of(1) > less.bytes_of(1) or more.bytes_of(1) < 10**8  # of seeds and results there may be more
