@@ -34,7 +34,7 @@ LEVELS = (
     {"figures"},
     {"study"},
     {"runners"},
-    {"exhibits"},
+    {"exhibits", "racing"},
     {"reports"},
     {"cli", "explorer"},
 )

@@ -1,0 +1,2 @@
+from .result import Race as Race
+from .running import race as race
