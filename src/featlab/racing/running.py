@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -30,17 +31,17 @@ from featlab.study.dataset import open as open_study
 from featlab.study.dataset import provenance
 from featlab.study.description import Study
 from featlab.study.drive import run
+from featlab.study.engines.protocol import Records
 from featlab.study.faults import EngineFault, InvalidStudy, StoreFault
-from featlab.study.identity import runs_of
-from featlab.study.runner import Runner
+from featlab.study.identity import Run, runs_of
+from featlab.study.records import perform
+from featlab.study.runner import Runner, RunPoint
 from featlab.targets import Isotropic, Target
 from featlab.targets import target as as_target
 
 DEFAULT_RATIOS, DEFAULT_SEEDS, DEFAULT_BUDGET = "0.5:16", 8, 300.0
 _ANALYSIS_SHARE = 0.2
 _SIMULATE, _PREDICT = "simulate", "predict"
-# How much more than an equal share of the time that is left one may take: those before it took less.
-_GREED = 2.0
 
 
 def race(
@@ -140,19 +141,22 @@ class _Job:
         except InvalidStudy as fault:
             self.reason = str(fault.__cause__ or fault)
 
-    def do(self, seconds: float) -> None:
-        """Run what is missing in so many seconds."""
-        work = partial(run, self.study, self.runner, self.store, retry_failed=True)
+    def do(self, seconds: float, most: float) -> None:
+        """Run what is missing: after so many seconds nothing is begun any more, and after the `most` all ends."""
+        engine = _UntilThen(time.monotonic() + seconds)
+        work = partial(run, self.study, self.runner, self.store, engine=engine, retry_failed=True)
         try:
-            progress = in_time(work, seconds)
+            progress = in_time(work, most)
         except TimeoutError:
-            self.reason = "not finished in its time; a larger budget gives it more"
+            self.reason = "not finished in time; a larger budget gives it more"
         except (StoreFault, EngineFault) as fault:
-            self.reason = str(fault)
+            self.reason, self.open = str(fault), False
         else:
-            self.open = False
+            self.open = progress.missing > 0
             some = "" if progress.failed == progress.total else f"{progress.failed} of {progress.total} runs failed: "
             self.reason = some + self._last_error() if progress.failed else ""
+            if self.open:
+                self.reason = f"{progress.done} of {progress.total} runs in time; a larger budget gives it more"
 
     def curve(self, course: Course) -> tuple[Curve | None, float]:
         """What its store holds of it, and the seconds that took."""
@@ -165,6 +169,20 @@ class _Job:
     def _last_error(self) -> str:
         errors = [entry["error"] for entry in provenance(self.store) if entry["error"] is not None]
         return errors[-1].rstrip().rpartition("\n")[2].partition(": ")[2] if errors else ""
+
+
+@dataclass(frozen=True)
+class _UntilThen:
+    """An engine that runs points in this process and begins none after the deadline, but the first: no work is lost."""
+
+    deadline: float
+
+    def records(self, run_point: RunPoint, groups: Sequence[list[Run]]) -> Records:
+        """Records in the order of the groups, as far as the time goes."""
+        for place, one in enumerate(chain.from_iterable(groups)):
+            if place and time.monotonic() > self.deadline:
+                return
+            yield perform(run_point, one)
 
 
 class _Running:
@@ -195,18 +213,16 @@ class _Running:
         return sum(job.runs for job in self.jobs)
 
     def until(self, deadline: float, advance: Callable[[int], None]) -> bool:
-        """Run them in turn, and those that were not finished once more, if time is left; whether Ctrl-C ended it."""
-        jobs = [*self.jobs, *self.jobs]
+        """Run them in turn, each in an equal share of the time that is left, and those that were not finished again;
+        whether Ctrl-C ended it."""
         try:
-            for place, job in enumerate(jobs):
-                if not job.open:
-                    continue
-                waiting = sum(other.open for other in {id(one): one for one in jobs[place:]}.values())
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    break
-                job.do(left * min(1.0, _GREED / waiting))
-                advance(0 if job.open else job.runs)
+            while waiting := [job for job in self.jobs if job.open]:
+                for place, job in enumerate(waiting):
+                    left = deadline - time.monotonic()
+                    if left <= 0:
+                        return False
+                    job.do(left / (len(waiting) - place), left)
+                    advance(0 if job.open else job.runs)
         except KeyboardInterrupt:
             for job in self.jobs:
                 job.reason = "interrupted" if job.open else job.reason
