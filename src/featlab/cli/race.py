@@ -17,7 +17,7 @@ RACE_EPILOG = """Exit code: 0, 2 misuse, 130 interrupted: what was done is shown
 """ + examples(
     'featlab race "He3(h1)"',
     'featlab race "h1 + h1*h2" --dim 1000 --ratios 0.5:32 --budget 10min --store race --figure race.png',
-    'featlab race "sign(h1*h2)" --ratios 1,2,4,8 --seeds 16 --no-theory --json',
+    'featlab race "sign(h1*h2)" --ratios 1,2,4,8 --seeds 16 --entrants bayes-amp,spectral --json',
 )
 
 
@@ -32,6 +32,9 @@ def race(
     budget: Annotated[
         str, typer.Option(metavar="TIME", help="Time for all of it, by the clock, such as 5min; what is open is said.")
     ] = "5min",
+    entrants: Annotated[
+        str | None, typer.Option(metavar="NAME,..", help="Who runs, such as sir,bayes-amp; all unless given.")
+    ] = None,
     noise: Annotated[float, typer.Option(help="Variance of Gaussian noise added to the label.")] = 0.0,
     key: Annotated[int, typer.Option(metavar="N", help="The root of all randomness.")] = 0,
     store: Annotated[
@@ -65,6 +68,7 @@ def race(
             key=key,
             store=store,
             theory=theory,
+            entrants=None if entrants is None else [name.strip() for name in entrants.split(",")],
             progress=sys.stderr.isatty() and not quiet,
         )
         deliver(

@@ -56,7 +56,7 @@ def race(
     store: str | Path | None = None,
     theory: bool = True,
     progress: bool | None = None,
-    entrants: Sequence[Entrant] = ENTRANTS,
+    entrants: Sequence[str] | None = None,
 ) -> Race:
     """Every learner that applies, from n = ratio * d samples: how much of the target's directions it finds, and who
     finds them from the fewest.
@@ -71,16 +71,17 @@ def race(
         store: a directory that keeps the runs, a file for each entrant: the same race goes on where it was.
         theory: also predict.
         progress: a bar on stderr; None, if that is a terminal.
+        entrants: the names of those who run, such as "sir" and "bayes-amp"; None, all.
 
     Raises:
         InvalidParameter, InvalidTarget: before anything runs.
     """
     of = as_target(target, noise=noise) if isinstance(target, str) else target
     _check(of, dim, seeds, budget)
-    points, begin = read_ratios(ratios), time.monotonic()
+    points, chosen, begin = read_ratios(ratios), _chosen(entrants), time.monotonic()
     course = Course(analyse(of, budget=_ANALYSIS_SHARE * budget), dim, points, seeds, key)
     with _directory(store) as directory:
-        running = _Running(course, entrants, directory, theory=theory)
+        running = _Running(course, chosen, directory, theory=theory)
         show = sys.stderr.isatty() if progress is None else progress
         with saving(), progress_bar(show, "racing", running.total) as advance:
             interrupted = running.until(begin + budget, advance)
@@ -100,6 +101,14 @@ def _check(target: Target, dim: int, seeds: int, budget: float) -> None:
         )
     if not isinstance(target.inputs, Isotropic):
         raise InvalidParameter("inputs", target.inputs, "isotropic inputs, which every entrant runs on")
+
+
+def _chosen(names: Sequence[str] | None) -> tuple[Entrant, ...]:
+    known = {one.name: one for one in ENTRANTS}
+    for name in names or ():
+        if name not in known:
+            raise InvalidParameter("entrants", name, f"some of {', '.join(known)}")
+    return ENTRANTS if names is None else tuple(known[name] for name in dict.fromkeys(names))
 
 
 @contextmanager
