@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -152,3 +153,28 @@ def test_real_learners_follow_their_theory() -> None:
             allowed = 4 * error[place] + 200**-0.5
             assert abs(measured.score[place].mean() - theory[ratio]) < allowed
         assert abs(measured.score[1].mean() - theory[1.0]) > 4 * error[1] + 200**-0.5
+
+
+@pytest.mark.usefixtures("closed")
+def test_a_kept_race_gives_explain_its_constants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """cos^2 = n/(n + c d) with c = 4: AMP's cost is d, so that its constant is 4, at any dimension."""
+    (onward,) = (one for one in CLOSED_FORMS if one.name == "onward")
+    monkeypatch.setattr(
+        running, "ENTRANTS", (replace(onward, name="bayes-amp", said=lambda course: {"learner": "slow"}),)
+    )
+    made = featlab.race("He2(h1)", dim=100, seeds=2, store=tmp_path, theory=False)
+    analysis = featlab.analyse(featlab.target("He2(h1)"))
+    again = running.open_race(tmp_path, analysis)
+    assert np.array_equal(again["bayes-amp"].measured.found, made["bayes-amp"].measured.found)  # type: ignore[union-attr]
+    raced = featlab.Explanation(analysis, dim=1000).raced(again)
+    constant = raced.analysis.sample_cost["amp"].constant
+    assert constant is not None
+    assert constant.low <= 4 * 1.001
+    assert constant.high >= 4 * 0.999
+    assert constant.value == pytest.approx(4, rel=0.1)
+    assert "measured at d = 100" in constant.source
+    assert "(=: with it)" in raced.text()
+    with pytest.raises(InvalidParameter, match=r"race: got .* of this target"):
+        running.open_race(tmp_path, featlab.analyse(featlab.target("h1")))
+    with pytest.raises(InvalidParameter, match=r"race: got .* has filled"):
+        running.open_race(tmp_path / "nothing", analysis)

@@ -54,6 +54,10 @@ def explain(
     dim: Annotated[
         float | None, typer.Option(metavar="D", help="Give sample costs as numbers at this dimension, such as 1e6.")
     ] = None,
+    race: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Give the constants of sample costs that `featlab race --store` measured."),
+    ] = None,
     simulation: Annotated[
         bool,
         typer.Option(help="End with a demonstration: theory over simulation of the cheapest algorithm that learns it."),
@@ -76,6 +80,10 @@ def explain(
 
     with _note("Analysing the target") as tell:
         explanation = compute(expression, noise=noise, inputs=inputs, dim=dim, analysis_budget=longest, tell=tell)
+    if race is not None:
+        from featlab.racing import open_race
+
+        explanation = explanation.raced(open_race(race, explanation.analysis))
     if not as_json:
         show(explanation)
     with saving():

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from featlab.analysis import analyse
+from featlab.analysis import Analysis, analyse
 from featlab.comparison.recovery import principal_cosines
 from featlab.errors import InvalidParameter
 from featlab.files import fault_words
@@ -25,6 +25,7 @@ from featlab.learners.checks import positive_integer
 from featlab.progress import progress_bar
 from featlab.racing.course import Course, read_ratios
 from featlab.racing.entrants import ENTRANTS, Entrant
+from featlab.racing.kept import read_course, write_course
 from featlab.racing.result import Curve, Race, Standing, arranged
 from featlab.runners import find_runner
 from featlab.study.dataset import open as open_study
@@ -81,12 +82,20 @@ def race(
     points, chosen, begin = read_ratios(ratios), _chosen(entrants), time.monotonic()
     course = Course(analyse(of, budget=_ANALYSIS_SHARE * budget), dim, points, seeds, key)
     with _directory(store) as directory:
+        write_course(directory, course)
         running = _Running(course, chosen, directory, theory=theory)
         show = sys.stderr.isatty() if progress is None else progress
         with saving(), progress_bar(show, "racing", running.total) as advance:
             interrupted = running.until(begin + budget, advance)
             standings = arranged(running.standings())
     return Race(course, standings, interrupted, "" if store is None else str(store))
+
+
+def open_race(store: str | Path, analysis: Analysis) -> Race:
+    """What a directory holds of the race that was last run into it, of the analysed target; nothing is run."""
+    course = read_course(Path(store), analysis)
+    running = _Running(course, ENTRANTS, Path(store), theory=True)
+    return Race(course, arranged(running.standings()), store=str(store))
 
 
 def _check(target: Target, dim: int, seeds: int, budget: float) -> None:
