@@ -36,7 +36,7 @@ LEVELS = (
     {"figures"},
     {"study"},
     {"runners"},
-    {"exhibits"},
+    {"exhibits", "racing"},
     {"reports"},
     {"cli", "explorer"},
 )

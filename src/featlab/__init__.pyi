@@ -44,6 +44,8 @@ from .learners import TiedFlow as TiedFlow
 from .learners import TiedNetwork as TiedNetwork
 from .learners import TwoLayer as TwoLayer
 from .outcome import Outcome as Outcome
+from .racing import Race as Race
+from .racing import race as race
 from .recording import Draw as Draw
 from .recording import Recorder as Recorder
 from .recording import draw as draw

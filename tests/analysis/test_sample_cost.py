@@ -6,7 +6,7 @@ from math import log
 
 import pytest
 
-from featlab.analysis.sample_cost import SampleCost, Status, sample_costs
+from featlab.analysis.sample_cost import SampleCost, Status, critical_constant, sample_costs
 
 
 def costs(
@@ -67,3 +67,16 @@ def test_every_cost_has_its_paper_and_its_meaning() -> None:
     for cost in costs().values():
         assert cost.papers
         assert cost.meaning
+
+
+def test_the_critical_ratio_is_the_constant_of_message_passing() -> None:
+    """The largest over the stages; a lower bound if there are several; none where one is unknown or all are trivial."""
+    one = critical_constant([(0.5, 0.01)])
+    assert one is not None
+    assert (one.value, one.low, one.high, one.at_least) == (0.5, 0.49, 0.51, False)
+    two = critical_constant([(0.0, 0.0), (2.4, 0.1)])
+    assert two is not None
+    assert (two.value, two.at_least) == (2.4, True)
+    assert critical_constant([(0.5, 0.0), (None, None)]) is None
+    assert critical_constant([(0.0, 0.0)]) is None
+    assert critical_constant([]) is None

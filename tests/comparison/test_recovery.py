@@ -8,7 +8,7 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from featlab.comparison.recovery import recovery, shares
+from featlab.comparison.recovery import principal_cosines, recovery, shares
 
 AXES = ("seed", "time")
 
@@ -95,3 +95,21 @@ def test_estimates_tell_angles() -> None:
     network = told.assign_attrs(student="TwoLayer(width=2)")
     assert recovery(network).values == pytest.approx(np.ones((1, 1, 1)))
     assert recovery(xr.Dataset({"risk": (AXES, np.ones((1, 1)))})).names == ()
+
+
+def test_principal_cosines_are_rotation_invariant_and_add_up_to_the_shares() -> None:
+    """Against the singular values of an explicit product of orthonormal bases, p = r = 2 in dimension 5, and p = 1."""
+    random = np.random.default_rng(3)
+    weights = random.normal(size=(2, 5))
+    basis = np.linalg.qr(weights.T)[0]
+    norms = np.linalg.norm(weights, axis=1)
+    cosines, gram = (weights[:, :2] / norms[:, None])[None], (weights @ weights.T)[None]
+    expected = np.linalg.svd(basis.T[:, :2], compute_uv=False)
+    np.testing.assert_allclose(principal_cosines(cosines, gram)[0], expected, rtol=1e-9)
+    np.testing.assert_allclose(np.sum(shares(cosines, gram) ** 2), np.sum(expected**2), rtol=1e-9)
+    angle = 0.7
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    np.testing.assert_allclose(principal_cosines(cosines @ turn, gram)[0], expected, rtol=1e-9)
+    one = principal_cosines(cosines[:, :1], gram[:, :1, :1])[0]
+    np.testing.assert_allclose(one, [np.linalg.norm(cosines[0, 0]), 0.0], rtol=1e-9)
+    assert np.isnan(principal_cosines(np.full((1, 2, 2), np.nan), gram)).all()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from featlab.analysis.sample_cost import SampleCost, Status
+from featlab.analysis.sample_cost import Constant, SampleCost, Status
 from featlab.reports import Explanation
 from featlab.reports.statements import climbs, costs, log10_samples, papers_of, samples_text, state
 
@@ -63,6 +64,18 @@ def _cost(exponent: float | None, logs: int = 0, beyond: bool = False) -> Sample
 )
 def test_samples_text(cost: SampleCost, dim: int, text: str) -> None:
     assert samples_text(cost, dim) == text
+
+
+@pytest.mark.parametrize(
+    ("constant", "text"),
+    [
+        (Constant(2.467, 2.467, 2.467, ""), "= 2467"),
+        (Constant(2.467, 2.4, 2.5, "", at_least=True), ">= 2467"),
+        (Constant(2.8, 2, 4, ""), "= 2.8e+03 (2000 to 4000)"),
+    ],
+)
+def test_samples_text_has_the_constant_that_is_known(constant: Constant, text: str) -> None:
+    assert samples_text(replace(_cost(1), constant=constant), 1000) == text
 
 
 def test_log10_samples_agrees_with_the_cost() -> None:

@@ -13,7 +13,8 @@ With l the information exponent, L the rotation-invariant leap and k* the genera
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import log
 
@@ -30,6 +31,23 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True)
+class Constant:
+    """What a power of d is multiplied by, where that is known: c in n = c d^exponent (log d)^logs.
+
+    Attributes:
+        value, low, high: c, and the ends of its interval.
+        source: where it comes from.
+        at_least: True when it is a lower bound.
+    """
+
+    value: float
+    low: float
+    high: float
+    source: str
+    at_least: bool = False
+
+
+@dataclass(frozen=True)
 class SampleCost:
     """Samples n ~ d^exponent (log d)^logs; exponent None means that no power of d suffices, or that it is unknown.
 
@@ -38,6 +56,7 @@ class SampleCost:
         known: False when an undecided exponent leaves the cost undetermined.
         beyond: True when more than this power is needed, and how much more was not computed.
         loose: True when the exponent is known up to a constant factor only.
+        constant: of the power of d, where it is known.
     """
 
     name: str
@@ -50,6 +69,7 @@ class SampleCost:
     known: bool = True
     beyond: bool = False
     loose: bool = False
+    constant: Constant | None = None
 
     @property
     def text(self) -> str:
@@ -85,6 +105,20 @@ def cost(
     return SampleCost(name, label, exponent, int(logs), status, cite(*papers), meaning, known, beyond, loose)
 
 
+def critical_constant(ratios: Sequence[tuple[float | None, float | None]]) -> Constant | None:
+    """Of message passing, from the critical ratio n/d of each stage of the grand staircase with its error: the largest.
+
+    Later ratios take what was found before as exactly known, so that with several stages it is a lower bound. None
+    where one of them is not known, or AMP starts at any ratio: then nothing but its curve tells how many are enough.
+    """
+    if not ratios or any(ratio is None for ratio, _ in ratios):
+        return None
+    largest, error = max((ratio or 0.0, error or 0.0) for ratio, error in ratios)
+    if largest == 0:
+        return None
+    return Constant(largest, largest - error, largest + error, "the critical ratio", at_least=len(ratios) > 1)
+
+
 def sample_costs(
     *,
     rank: int,
@@ -94,6 +128,7 @@ def sample_costs(
     degree: int | None,
     degree_for_most: int | None,
     searched_degree: int,
+    amp_constant: Constant | None = None,
 ) -> dict[str, SampleCost]:
     """The costs from the exponents; an exponent of None (undecided) makes the costs that need it unknown."""
     order, single = generative_exponent, rank == 1
@@ -167,4 +202,7 @@ def sample_costs(
             beyond=degree_for_most is None,
         ),
     ]
-    return {one.name: one for one in costs}
+    found = {one.name: one for one in costs}
+    if found["amp"].exponent is not None:
+        found["amp"] = replace(found["amp"], constant=amp_constant)
+    return found

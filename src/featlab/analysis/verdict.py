@@ -16,7 +16,7 @@ from featlab.analysis.grids import Grid, GridPair, build_grids
 from featlab.analysis.levels import DOUBT, RESOLUTION, ROUNDING
 from featlab.analysis.probes import discrete_levels
 from featlab.analysis.residuals import Regime, giant_step_subspace, learnable_variance, regimes
-from featlab.analysis.sample_cost import SampleCost, sample_costs
+from featlab.analysis.sample_cost import SampleCost, critical_constant, sample_costs
 from featlab.analysis.spiked_cost import kernel_reach, law_of, spiked_costs
 from featlab.analysis.staircase import (
     AnyStage,
@@ -165,11 +165,17 @@ def _analysed(target: Target) -> Analysis:
             degree=_degree_to_fit(target, energies),
             degree_for_most=energies.degree_explaining(0.99),
             searched_degree=len(energies.coefficients) - 1,
+            amp_constant=critical_constant([_ratio(stage) for stage in grand.stages]) if grand.complete else None,
         ),
         labels=found.labels,
         doubts=(*_doubts(giant, leap, grand), *found.doubts),
     )
     return analysis if isinstance(target.inputs, Isotropic) else _under_a_spike(analysis, target.inputs)
+
+
+def _ratio(stage: GrandStage) -> tuple[float | None, float | None]:
+    """The critical ratio of a stage and its error; a trivial one needs none."""
+    return (0.0, 0.0) if stage.kind is Kind.TRIVIAL else (stage.alpha, stage.alpha_error)
 
 
 def _by_quadrature(target: Target) -> Findings:

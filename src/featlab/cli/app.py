@@ -14,6 +14,7 @@ from featlab.cli.experiment_options import RunCommand
 from featlab.cli.explain import EXPLAIN_EPILOG, explain
 from featlab.cli.learners import LEARNERS_EPILOG, learners
 from featlab.cli.predict import PREDICT_EPILOG, predict
+from featlab.cli.race import RACE_EPILOG, race
 from featlab.cli.simulate import SIMULATE_EPILOG, simulate
 from featlab.cli.study import study_app
 
@@ -45,6 +46,8 @@ def common(
 
     featlab explain "He3(h1)"   what can be learned of a function, and the sight of it being learned
 
+    featlab race "He3(h1)"      which algorithm finds it from the fewest samples
+
     featlab learners            the algorithms, and of each its options and an example
 
     featlab study --help        many runs at once
@@ -57,6 +60,7 @@ app.command(epilog=EXPLAIN_EPILOG, context_settings=_LENIENT)(explain)
 app.command(cls=RunCommand, epilog=SIMULATE_EPILOG, context_settings=_LENIENT)(simulate)
 app.command(cls=RunCommand, epilog=PREDICT_EPILOG, context_settings=_LENIENT)(predict)
 app.command(cls=RunCommand, epilog=COMPARE_EPILOG, context_settings=_LENIENT)(compare)
+app.command(epilog=RACE_EPILOG, context_settings=_LENIENT)(race)
 app.command(epilog=LEARNERS_EPILOG)(learners)
 app.add_typer(study_app, name="study")
 app.add_typer(exhibit_app, name="exhibit")

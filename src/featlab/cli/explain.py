@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -14,14 +13,12 @@ import typer
 
 from featlab.cli.errors import INTERRUPTED, exit_cleanly, fail
 from featlab.cli.experiment_options import AlignmentOption, SpikeOption, spiked_inputs
-from featlab.cli.showing import check_output, examples, show, write_output
+from featlab.cli.showing import check_output, examples, seconds_of, show, write_output
 from featlab.interruption import saving
 
 if TYPE_CHECKING:
     from featlab.analysis.budget import Tell
     from featlab.reports import Explanation
-
-_UNITS = {"": 1.0, "s": 1.0, "min": 60.0, "h": 3600.0}
 
 EXPLAIN_EPILOG = examples(
     'featlab explain "He3(h1)"',
@@ -57,6 +54,10 @@ def explain(
     dim: Annotated[
         float | None, typer.Option(metavar="D", help="Give sample costs as numbers at this dimension, such as 1e6.")
     ] = None,
+    race: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Give the constants of sample costs that `featlab race --store` measured."),
+    ] = None,
     simulation: Annotated[
         bool,
         typer.Option(help="End with a demonstration: theory over simulation of the cheapest algorithm that learns it."),
@@ -73,12 +74,16 @@ def explain(
     if gallery is not None and html is None:
         fail(f"--gallery: got {gallery!r}, but only a page has links; give --html FILE, too")
     check_output("--html", html)
-    seconds, longest = _seconds("--budget", budget), _seconds("--analysis-budget", analysis_budget)
+    seconds, longest = seconds_of("--budget", budget), seconds_of("--analysis-budget", analysis_budget)
     inputs, interrupted = spiked_inputs(spike, alignment), False
     from featlab.reports import explain as compute
 
     with _note("Analysing the target") as tell:
         explanation = compute(expression, noise=noise, inputs=inputs, dim=dim, analysis_budget=longest, tell=tell)
+    if race is not None:
+        from featlab.racing import open_race
+
+        explanation = explanation.raced(open_race(race, explanation.analysis))
     if not as_json:
         show(explanation)
     with saving():
@@ -123,18 +128,6 @@ def _note(what: str) -> Iterator[Tell | None]:
         return
     with watched.status(f"{what} ...") as status:
         yield lambda step: status.update(f"{what}: {step} ...")
-
-
-def _seconds(option: str, text: str) -> float:
-    """A time such as 30s, 2min, 1h; a number alone is seconds."""
-    found = re.fullmatch(r"([0-9.]+(?:e[-+]?[0-9]+)?) *(s|min|h|)", text.strip())
-    try:
-        seconds = float(found[1]) * _UNITS[found[2]] if found else 0.0
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        fail(f"{option}: got {text!r}, expected a time above 0 such as 30s, 2min or 1h")
-    return seconds
 
 
 def _page(explanation: Explanation, gallery: str | None) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _FORMATS = (".png", ".svg", ".pdf", ".pgf")
 _TEX = ("xelatex", "pdflatex", "lualatex")  # one of which measures the texts of a pgf
 _PANEL = "Output"
+_UNITS = {"": 1.0, "s": 1.0, "min": 60.0, "h": 3600.0}
 
 FigureFile = Annotated[
     Path | None,
@@ -38,6 +40,18 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="No table, no progress bar,
 def examples(*commands: str) -> str:
     """The end of a command's help."""
     return "\n\n".join(("Examples:", *commands))
+
+
+def seconds_of(option: str, text: str) -> float:
+    """A time such as 30s, 2min, 1h; a number alone is seconds."""
+    found = re.fullmatch(r"([0-9.]+(?:e[-+]?[0-9]+)?) *(s|min|h|)", text.strip())
+    try:
+        seconds = float(found[1]) * _UNITS[found[2]] if found else 0.0
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        fail(f"{option}: got {text!r}, expected a time above 0 such as 30s, 2min or 1h")
+    return seconds
 
 
 def check_figure(path: Path | None) -> None:

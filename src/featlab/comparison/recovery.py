@@ -83,14 +83,31 @@ def shown_scale(name: str, dataset: xr.Dataset) -> float:
 
 def shares(cosines: Floats, grams: Floats) -> Floats:
     """(..., r) from cosines (..., p, r) and Gram matrices (..., p, p); NaN where these are."""
+    found = np.linalg.norm(_projected(cosines, grams), axis=-2)
+    return np.minimum(found, 1.0)  # a projection is at most 1; beyond it is rounding
+
+
+def principal_cosines(cosines: Floats, grams: Floats) -> Floats:
+    """The cosines of the r principal angles between the span that `shares` projects on and that of the directions, the
+    largest first; 0 for those that a span of fewer than r dimensions does not have. Shapes as there."""
+    projected = _projected(cosines, grams)
+    sound = np.all(np.isfinite(projected), axis=(-2, -1))
+    found = np.full((*projected.shape[:-2], projected.shape[-1]), np.nan)
+    few = np.linalg.svd(projected[sound], compute_uv=False)
+    found[sound] = np.pad(np.minimum(few, 1.0), [(0, 0), (0, found.shape[-1] - few.shape[-1])])
+    return found
+
+
+def _projected(cosines: Floats, grams: Floats) -> Floats:
+    """The directions in the orthonormal principal directions v_j of the rows, (v_j . C_k) / sqrt(lambda_j): (..., q, r)
+    with q = min(p, r); zero where a lambda_j may be rounding."""
     width, rank = cosines.shape[-2:]
-    found = np.full((*cosines.shape[:-2], rank), np.nan)
+    found = np.full((*cosines.shape[:-2], min(width, rank), rank), np.nan)
     norms = np.sqrt(np.diagonal(grams, axis1=-2, axis2=-1))
     sound = np.all(np.isfinite(cosines), axis=(-2, -1)) & np.all(np.isfinite(grams), axis=(-2, -1)) & np.all(norms, -1)
     unit = grams[sound] / (norms[sound][:, :, None] * norms[sound][:, None, :])
     values, vectors = (part[..., -min(width, rank) :] for part in np.linalg.eigh(unit))
     kept = values > _DEPENDENT * values[:, -1:]
     along = np.einsum("sij,sik->sjk", vectors, cosines[sound])
-    squares = np.where(kept[:, :, None], along**2 / np.where(kept, values, 1.0)[:, :, None], 0.0)
-    found[sound] = np.sqrt(np.minimum(squares.sum(axis=1), 1.0))  # a projection is at most 1; beyond it is rounding
+    found[sound] = np.where(kept[:, :, None], along / np.sqrt(np.where(kept, values, 1.0))[:, :, None], 0.0)
     return found

@@ -6,6 +6,8 @@ from .complexity import complexity_figure as complexity_figure
 from .costs import cost_figure as cost_figure
 from .energies import energy_figure as energy_figure
 from .link import link_figure as link_figure
+from .race import RacedCurve as RacedCurve
+from .race import race_figure as race_figure
 from .staircase import staircase_figure as staircase_figure
 from .style import to_svg as to_svg
 from .trajectories import trajectory_figure as trajectory_figure

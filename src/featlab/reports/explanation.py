@@ -21,6 +21,7 @@ from featlab.targets.inputs import Inputs
 
 if TYPE_CHECKING:  # it runs simulations, which most explanations do not ask for
     from featlab.comparison import Demonstration
+    from featlab.racing import Race
 
 _LARGEST_DIM = 10**15
 _DEMONSTRATION_SECONDS = 10.0
@@ -51,6 +52,14 @@ class Explanation(Shown):
         from featlab.comparison.demonstration import demonstrate  # JAX comes with it, which takes its time, too
 
         return replace(self, demonstration=demonstrate(self.analysis, budget, tell, begin))
+
+    def raced(self, race: Race) -> Explanation:
+        """The same with the constants of sample costs that a race of the target has measured; at its dimension, unless
+        another was asked for: the power of d carries them there."""
+        from featlab.racing.constants import costs_with_constants
+
+        costs = costs_with_constants(self.analysis.sample_cost, race)
+        return replace(self, analysis=replace(self.analysis, sample_cost=costs), dim=self.dim or race.course.dim)
 
     @property
     def target(self) -> Target:

@@ -42,7 +42,7 @@ def target_page(target: Target) -> str:
     """The link in LaTeX, its setting, its picture."""
     noise = f", label noise {target.noise:g}" if target.noise else ""
     words = [f"{target.rank} direction{'s' if target.rank > 1 else ''}{noise}", *target.remarks, *target.doubts]
-    return _page(target.shown, words, (), [target_picture(target)], latex=target.latex)
+    return notebook_page(target.shown, words, (), [target_picture(target)], latex=target.latex)
 
 
 def analysis_picture(analysis: Analysis) -> Figure:
@@ -82,7 +82,7 @@ def comparison_page(comparison: Comparison) -> str:
     rows = [[name, str(comparison.verdicts[name])] for name in comparison.quantities]
     pictures = [comparison_picture(comparison)] if comparison.quantities else []
     words = [f"{str(comparison.verdict).capitalize()}: {comparison.reason}", f"Allowance: {comparison.allowance}."]
-    return _page("Theory over simulation", words, [["quantity", "verdict"], *rows], pictures)
+    return notebook_page("Theory over simulation", words, [["quantity", "verdict"], *rows], pictures)
 
 
 def run_picture(run: ComparedRun) -> Figure:
@@ -96,7 +96,7 @@ def run_page(run: ComparedRun) -> str:
     rows = [[name, str(comparison.verdicts[name])] for name in comparison.quantities]
     words = [f"{str(comparison.verdict).capitalize()}: {comparison.reason}", f"Measured at {run.measured}."]
     words.append(f"Theory: {run.prediction.attrs['words']}")
-    return _page(run.simulation.attrs["target"], words, [["quantity", "verdict"], *rows], [run_picture(run)])
+    return notebook_page(run.simulation.attrs["target"], words, [["quantity", "verdict"], *rows], [run_picture(run)])
 
 
 def catalogue_picture(catalogue: Catalogue) -> Figure:
@@ -112,7 +112,7 @@ def catalogue_page(catalogue: Catalogue) -> str:
     ]
     title = f"{len(catalogue)} targets of the literature"
     header = ["name", "target", "verdict", "known for", "papers"]
-    return _page(title, (), [header, *rows], [catalogue_picture(catalogue)])
+    return notebook_page(title, (), [header, *rows], [catalogue_picture(catalogue)])
 
 
 def dataset_picture(accessor: Any) -> Figure:
@@ -129,7 +129,7 @@ def dataset_page(accessor: Any) -> str:
     rows = [[column[index] for column in cells.values()] for index in shown]
     learner = f"{dataset.attrs.get('learner', '')}, d = {dataset.attrs.get('dim', '?'):,}"
     words = [learner, *found_words(seeded), *([dataset.attrs["words"]] if "words" in dataset.attrs else [])]
-    return _page(dataset.attrs.get("target", "run"), words, [list(cells), *rows], [dataset_picture(accessor)])
+    return notebook_page(dataset.attrs.get("target", "run"), words, [list(cells), *rows], [dataset_picture(accessor)])
 
 
 def _one_run(dataset: xr.Dataset) -> xr.Dataset:
@@ -143,12 +143,13 @@ def _one_run(dataset: xr.Dataset) -> xr.Dataset:
 def _explained(analysis: Analysis, dim: int | None, more: list[Figure]) -> str:
     figures = [link_figure(analysis.target, analysis.energies), staircase_figure(analysis)]
     figures += [cost_figure(analysis.sample_cost, dim)] if analysis.sample_cost else []
-    return fragment(analysis, dim) + _page("", (), (), [*figures, *more])
+    return fragment(analysis, dim) + notebook_page("", (), (), [*figures, *more])
 
 
-def _page(
+def notebook_page(
     title: str, words: Iterable[str], table: Sequence[Sequence[str]], figures: Sequence[Figure], latex: str = ""
 ) -> str:
+    """A heading, a few words, a table whose first row is its header, pictures."""
     pictures = [_svg(figure, title) for figure in figures]
     content = {"words": [word for word in words if word], "table_rows": table, "pictures": pictures, "latex": latex}
     return fill("notebook.html", title=title, **content)

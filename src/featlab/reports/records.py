@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from featlab.analysis import Analysis
     from featlab.analysis.residuals import Regime
-    from featlab.analysis.sample_cost import SampleCost
+    from featlab.analysis.sample_cost import Constant, SampleCost
     from featlab.analysis.staircase import GrandStage, Stage
     from featlab.comparison import ComparedQuantity, ComparedRun, Comparison, Demonstration
 
@@ -177,6 +177,7 @@ def _cost(cost: SampleCost, dim: int | None) -> dict[str, Any]:
         "power_of_log_d": cost.logs,
         "more_than": cost.beyond,
         "log10_samples": None if dim is None else _rounded(log10_samples(cost, dim)),
+        "constant": None if cost.constant is None else _constant(cost.constant),
         "status": str(cost.status),
         "meaning": cost.meaning,
         "papers": [
@@ -184,6 +185,12 @@ def _cost(cost: SampleCost, dim: int | None) -> dict[str, Any]:
             for paper in cost.papers
         ],
     }
+
+
+def _constant(constant: Constant) -> dict[str, Any]:
+    numbers = {"value": constant.value, "low": constant.low, "high": constant.high}
+    said = {"at_least": constant.at_least, "source": constant.source}
+    return {name: _rounded(number) for name, number in numbers.items()} | said
 
 
 def _regime(regime: Regime) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from featlab.analysis import Analysis, Verdict
-from featlab.analysis.sample_cost import SampleCost
+from featlab.analysis.sample_cost import Constant, SampleCost
 from featlab.analysis.staircase import GrandStage, Kind, Stage
 from featlab.citations import Citation, cite
 from featlab.comparison.curves import visible_curves
@@ -236,15 +236,28 @@ def log10_samples(cost: SampleCost, dim: int) -> float | None:
 
 
 def samples_text(cost: SampleCost, dim: int) -> str:
-    """The power of d as a number with one or two digits, such as 6.9e3; "-" where there is none."""
+    """The power of d as a number with one or two digits, such as 6.9e3; "-" where there is none.
+
+    With a known constant it is the number itself: "= 500", "= 2.1e3 (1.4e3 to 2.9e3)", ">= 2467" for a lower bound.
+    """
     size = log10_samples(cost, dim)
     if size is None:
         return "-"
+    if cost.constant is not None:
+        return constant_text(cost.constant, 10**size)
     decade = floor(size + 1e-9)
     digits = f"{10 ** (size - decade):.2g}"
     if digits == "10":
         digits, decade = "1", decade + 1
     return ("> " if cost.beyond else "") + f"{digits}e{decade}"
+
+
+def constant_text(constant: Constant, power: float) -> str:
+    """The number of samples with its interval, where that is wider than the digits shown."""
+    value, low, high = (f"{part * power:.4g}" for part in (constant.value, constant.low, constant.high))
+    if constant.at_least:
+        return f">= {value}"
+    return f"= {value}" if low == high else f"= {constant.value * power:.2g} ({low} to {high})"
 
 
 def setting(target: Target) -> str:

@@ -96,7 +96,7 @@ def _parts(analysis: Analysis, dim: int | None) -> Iterator[RenderableType]:
     if said.condition:
         yield _indented(Text(said.condition, style="dim"))
     if said.costs:
-        sizes = "as powers of d" if dim is None else f"and at d = {dim:,} without the unknown constant"
+        sizes = "as powers of d" if dim is None else f"and at d = {dim:,} {_constants(said.costs)}"
         yield _heading(f"Samples needed, {sizes}")
         yield from _costs(said.costs, marks)
     if marks.links.letters:
@@ -144,6 +144,12 @@ def _stages(climb: Climb, marks: _Marks) -> Iterator[tuple[Text, Text, Text]]:
         stage = Text.assemble(number, (opened, _STYLES[kind.upper()] if kind else ""))
         name, shown_by = ("", "") if place else (climb.learner, marks.of(climb.line))
         yield Text(name), stage, Text.assemble(directions, " " if directions else "", shown_by)
+
+
+def _constants(costs: Mapping[str, Sequence[Cost]]) -> str:
+    """Whether the numbers have their constant: those with a sign of equality do."""
+    known = any("=" in cost.at_dim for members in costs.values() for cost in members)
+    return "without the unknown constant" + (" (=: with it)" if known else "")
 
 
 def _costs(costs: Mapping[str, Sequence[Cost]], marks: _Marks) -> Iterator[RenderableType]:

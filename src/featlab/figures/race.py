@@ -1,0 +1,58 @@
+"""A race: what each learner finds from n samples, theory as lines and simulation as points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, NullLocator
+
+from featlab.figures.panels import mark, measured_points, panels, theory_line
+from featlab.figures.style import INK, TEXT_SIZE, add_legend
+from featlab.gaussian.hermite import Floats
+
+SHARE, RISK = "share of the directions found", "risk over the variance of the label"
+
+
+@dataclass(frozen=True)
+class RacedCurve:
+    """One learner: mean and standard error at ratios n/d, and theory at its own; None where there is none."""
+
+    label: str
+    panel: str
+    measured: tuple[Floats, Floats, Floats] | None
+    theory: tuple[Floats, Floats] | None
+
+
+def race_figure(curves: Sequence[RacedCurve], title: str) -> Figure:
+    """A panel for each quantity that somebody has, over n/d, with its legend below."""
+    names = [name for name in (SHARE, RISK) if any(curve.panel == name for curve in curves)] or [SHARE]
+    figure, axes = panels(names, x="samples over dimension, n/d")
+    figure.set_size_inches(6.4 * len(names), 5.6)
+    for name, panel in zip(names, axes, strict=True):
+        shown = [curve for curve in curves if curve.panel == name]
+        for series, curve in enumerate(shown):
+            if curve.theory is not None:
+                theory_line(panel, *curve.theory, series=series, label=None if curve.measured else curve.label)
+            if curve.measured is not None:
+                measured_points(panel, *curve.measured, series=series, label=curve.label)
+        panel.set_xscale("log", base=2)
+        every = sorted({float(x) for curve in shown if curve.measured is not None for x in curve.measured[0]})
+        panel.xaxis.set_major_locator(FixedLocator(every))
+        panel.xaxis.set_minor_locator(NullLocator())
+        panel.xaxis.set_major_formatter(lambda value, _: f"{value:.3g}")
+        if name == SHARE:
+            panel.set_ylim(-0.03, 1.05)
+            mark(panel, 0.5, "", along="y")
+        elif shown:
+            panel.set_ylim(0.0, max(1.05, *(_largest(curve) for curve in shown)))
+        if shown:
+            add_legend(panel, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
+    figure.suptitle(title, color=INK, fontsize=TEXT_SIZE + 1.5)
+    return figure
+
+
+def _largest(curve: RacedCurve) -> float:
+    return 0.0 if curve.measured is None else 1.05 * float(np.nanmax(curve.measured[1], initial=0.0))
