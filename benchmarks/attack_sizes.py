@@ -59,7 +59,7 @@ CASES: dict[str, tuple[str, str]] = {
         "He2(h1) learner=preprocessed-step dim=1e5 samples=1e5 width=100 fit-samples=1e3",
         "samples=1e3 width=10",
     ),
-    "message passing": ("h1 " + _AMP + "dim=1e6 samples=1e6 iterations=20", "samples=1e3 dim=1e3"),
+    "message passing": ("h1 " + _AMP + "dim=1e6 samples=1e6 iterations=4", "samples=1e3 dim=1e3"),
     "message passing, table": ("tanh(h1) " + _AMP + "dim=1e6 samples=1e6 iterations=5", "samples=1e3 dim=1e3"),
     "message passing, clouds": ("tanh(h1*h2) " + _AMP + "dim=2e4 samples=4e4 iterations=2", "samples=300 dim=300"),
     "readout, primal": (_FIT + "dim=4e3 width=2000 readout=3e3", "width=10"),
@@ -80,7 +80,10 @@ CASES: dict[str, tuple[str, str]] = {
     ),
     "Langevin": ("h1*h2 learner=langevin hypercube=0 dim=1e3 samples=5e4 steps=3 width=100", "samples=100"),
     "tied flow": ("He3(h1) learner=tied-flow dim=1e3 samples=2e4 time=5 frozen-time=0 max-steps=20", "samples=100"),
-    "layerwise": ("tree(tanh(h1),He2(h1),8) learner=layerwise dim=1e4 samples=4e3 width=1000 steps=2 times=2", "width=16"),
+    "layerwise": (
+        "tree(tanh(h1),He2(h1),8) learner=layerwise dim=1e4 samples=4e3 width=1000 steps=2 times=2",
+        "width=16",
+    ),
     "spherical flow": ("He2(h1) learner=spherical-flow dim=1e6 samples=1e6 steps=5", "samples=500 dim=100"),
     "normalised flow": ("He2(h1) learner=normalised-flow dim=2e3 samples=2e4 steps=5", "samples=500 dim=100"),
 }
