@@ -51,7 +51,7 @@ def test_a_prediction_20_percent_wrong_is_exit_code_1(monkeypatch: pytest.Monkey
     monkeypatch.setattr("featlab.theory.reuse.predictor.predict_reuse", wrong)
     result = run(*FIXED)
     assert result.exit_code == 1, result.output
-    assert "Disagrees: overlap at time 2, neuron 0, direction h1: predicted" in " ".join(result.stdout.split())
+    assert "Disagrees: overlap at time 2, neuron 1, direction h1: predicted" in " ".join(result.stdout.split())
 
 
 def test_noise_is_exit_code_3() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.sobol import balanced_normals, sobol_normals, sobol_uniforms
@@ -34,8 +35,21 @@ def test_normal_points_average_smooth_functions_better_than_random_ones() -> Non
     assert error(lambda seed: sobol_normals(2, 1024, seed)) < 0.1 * usual
 
 
-def test_balanced_points_have_exact_first_second_and_third_moments() -> None:
-    points = balanced_normals(5, 9, 1)
-    np.testing.assert_allclose(points.T @ points / len(points), np.eye(5), atol=1e-12)
-    np.testing.assert_allclose(np.mean(points**3, axis=0), 0, atol=1e-12)
-    assert not np.allclose(points, balanced_normals(5, 9, 2))
+@pytest.mark.parametrize("wide", [0, 1, 3])
+def test_balanced_points_have_exact_first_second_and_third_moments(wide: int) -> None:
+    points, weights = balanced_normals(5, 9, 1, wide)
+    assert weights.sum() == pytest.approx(1)
+    np.testing.assert_allclose((points.T * weights) @ points, np.eye(5), atol=1e-12)
+    np.testing.assert_allclose(weights @ points**3, 0, atol=1e-12)
+    assert not np.allclose(points, balanced_normals(5, 9, 2, wide)[0])
+
+
+def test_balanced_points_see_the_tails_of_the_label() -> None:
+    """E[h^8] = 105, which comes from |h| of about 3; without points farther out it is missed by far more."""
+
+    def error(wide: int) -> float:
+        sets = [balanced_normals(4, 12, key, wide) for key in range(1, 9)]
+        return float(np.sqrt(np.mean([(weights @ points[:, 0] ** 8 / 105 - 1) ** 2 for points, weights in sets])))
+
+    assert error(2) < 0.005
+    assert error(0) > 4 * error(2)

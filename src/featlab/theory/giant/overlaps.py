@@ -96,17 +96,17 @@ def step_averages(target: Target, student: Student, overlap: Floats, gram: Float
     """The averages of one step: the label's share of the drift by quadrature, the rest on Sobol points."""
     drive, pull = label_drift(target, student, overlap, gram)
     width, rank = overlap.shape
-    points = balanced_normals(rank + target.hidden + width, _LOG2_POINTS, key)
     free = rank + target.hidden
+    points, weights = balanced_normals(free + width, _LOG2_POINTS, key, free)
     fields = points[:, :rank] @ overlap.T + points[:, free:] @ symmetric_root(gram - overlap @ overlap.T)
     labels, output, slopes = target.link(points[:, :free]), student.output(fields), student.slopes(fields)
     residual = labels - output if student.loss == "squared" else labels
-    noise = (slopes.T * (residual**2 + target.noise)) @ slopes / len(points)
+    noise = (slopes.T * (weights * (residual**2 + target.noise))) @ slopes
     if student.loss == "squared":
-        own = (slopes.T * output) @ fields / len(points)
+        own = (slopes.T * (weights * output)) @ fields
         drive = drive - own @ np.linalg.pinv(gram, hermitian=True) @ overlap
         pull = pull - own
-    return Averages(drive, pull, noise, float(np.mean((labels - output) ** 2)) + target.noise)
+    return Averages(drive, pull, noise, float(weights @ (labels - output) ** 2) + target.noise)
 
 
 def label_drift(target: Target, student: Student, overlap: Floats, gram: Floats) -> tuple[Floats, Floats]:

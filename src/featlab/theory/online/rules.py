@@ -176,10 +176,10 @@ def _sampled(target: Target, descent: Descent, points: int, key: int) -> FixedRu
     raw = descent.reach != 0
     inside = target.rank + target.hidden
     axes = inside + (raw and target.noise > 0)
-    normals = balanced_normals(axes + descent.width, int(np.log2(points)), key)
+    normals, weights = balanced_normals(axes + descent.width, int(np.log2(points)), key, axes)
     values = target.link(normals[:, :inside])
     if axes > inside:
         values = values + np.sqrt(target.noise) * normals[:, inside]
     square = values**2 if raw else values**2 + target.noise
-    labels = Labels(normals[:, : target.rank], values, square, np.full(len(values), 1 / len(values)))
+    labels = Labels(normals[:, : target.rank], values, square, weights)
     return FixedRule(descent, labels, normals[:, axes:])
