@@ -47,8 +47,8 @@ _RESOLUTION = {
     4: (Resolution(6000, 120, 8), Resolution(3000, 60, 8)),
     5: (Resolution(16_000, 60, 6), Resolution(3000, 60, 6)),
 }
-# What leaves a larger relative error, by the number of directions, is computed again with up to so many times the rays;
-# not what leaves nothing but an error.
+# What leaves a larger relative error, by the number of directions, is computed again with up to so many times the rays
+# or cells; not what leaves nothing but an error.
 _WANTED = {1: 1e-3, 2: 1e-3, 3: 1e-3, 4: 5e-3, 5: 1e-2}
 _FINER = 3
 _ROUNDING = 1e-12
@@ -164,7 +164,7 @@ def second_moments(target: Target, known: Floats) -> SecondMoments:
 def _finer(resolution: Resolution, errors: _Errors, wanted: float) -> Resolution:
     """More rays and shorter cells, as far as either makes a large part of an error that is larger than wanted."""
     rays = min(_FINER, 1.5 * errors.total / wanted) if errors.directions > 0.4 * wanted else 1
-    steps = 2 if errors.cells > 0.4 * wanted else 1
+    steps = (_FINER if rays == 1 else 2) if errors.cells > 0.4 * wanted else 1
     return Resolution(int(rays * resolution.rays), steps * resolution.steps, int(rays * resolution.nodes))
 
 
