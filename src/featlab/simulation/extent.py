@@ -22,6 +22,7 @@ from featlab.simulation.algorithms import demand
 from featlab.simulation.designs.choose import Choice, Demand, DoesNotFit, Sizes, choose, device_memory
 from featlab.simulation.designs.spiked import known_axes
 from featlab.simulation.observe import RISK_SAMPLES
+from featlab.simulation.run import group_size
 
 # Results exist three times while they are put together; a seed has a number, an outcome and a step of divergence, too.
 _COPIES, _SEED_BYTES = 3, 300
@@ -131,7 +132,7 @@ def extent(experiment: Experiment, wanted: Demand, choice: Choice, names: tuple[
         others = "the rest is in use by other programs; end some, or" if choice.bytes_of(1) < device.size else "so"
         remedy = f"of the {device.size:,} that there are; {others} take fewer samples"
         raise DoesNotFit(choice.bytes_of(1), max(0, free), used, remedy)
-    together = choice.group(seeds, free)
+    together = choice.group(group_size(seeds), free)
     seconds = None if _on_gpu() else _seconds(experiment, wanted, choice.kind, together)
     if seconds is not None and seconds > _LONGEST:
         raise TakesTooLong(seconds)
