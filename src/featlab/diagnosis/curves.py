@@ -8,21 +8,31 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from featlab import interruption
 from featlab.analysis.budget import doing
-from featlab.estimators import KernelRidge, MultiIndexRegressor, RandomFeatures, SlicedAverageVariance
-from featlab.estimators import NoDirection, SlicedInverseRegression, TwoLayerRegressor
+from featlab.estimators import (
+    KernelRidge,
+    MultiIndexRegressor,
+    NoDirection,
+    RandomFeatures,
+    SlicedAverageVariance,
+    SlicedInverseRegression,
+    TwoLayerRegressor,
+)
 from featlab.gaussian.hermite import Floats
 from featlab.theory.ridge import spectrum_risk
 
-MOST_TRAINED, MOST_TESTED = 2048, 2048
-_SPLITS = 4
+MOST_TRAINED, MOST_TESTED = 1536, 2048
+_SPLITS = 3
 _SIZES = 4
 _LEAST = 16
 _RIDGES = np.logspace(-4, 5, 28)
 LINEAR = "linear"
+
+Places = NDArray[np.int_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +130,7 @@ class _MultiIndex:
         return self.model.predict(inputs)
 
 
-def _missed(model: Any, inputs: Floats, labels: Floats, train: Floats, test: Floats) -> float:
+def _missed(model: Any, inputs: Floats, labels: Floats, train: Places, test: Places) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoDirection)
         fitted = model.fit(inputs[train], labels[train])

@@ -21,7 +21,7 @@ from featlab.gaussian.hermite import Floats
 from featlab.targets import target
 
 _BOOTSTRAPS = 20
-_RESAMPLED = 20_000_000  # numbers that resampling and folds look at
+_SEARCHED = 10_000_000  # numbers of inputs in which directions are looked for
 _ANALYSIS_SECONDS = 15.0
 _MOST_ANALYSED = 3
 
@@ -34,13 +34,13 @@ class Directions:
         loadings: (k, d) unit rows, on standardised columns.
         angles: of each, the median and the 95% quantile of its angle to the truth, in degrees, by resampling.
         search: orders, p-values, numbers of permutations.
-        resampled_rows: on how many rows resampling and folds were done.
+        searched_rows: on how many rows, drawn at random, all this was done.
     """
 
     loadings: Floats
     angles: Floats
     search: Search
-    resampled_rows: int
+    searched_rows: int
 
     @property
     def count(self) -> int:
@@ -83,28 +83,28 @@ def examine(
     if isinstance(inputs, str | Path):
         inputs, labels = read_file(Path(inputs), label or "y")
     table = table_of(inputs, labels, label=label, seed=seed)
-    del inputs, labels
+    del inputs
     say("inputs")
     columns = describe_columns(table.inputs, table.columns)
     coordinates, spectrum, frame = prepare(table.inputs, columns)
     described = Inputs(len(table.labels), columns, spectrum, frame, norm_spread(coordinates.values))
     say("directions, against permutations")
     draw = np.random.default_rng([seed, 1])
-    responses, functions = all_responses(table.labels)
-    found, loadings = _signed(search(coordinates.values, responses, functions, draw), coordinates.matrix)
-    rows = min(len(table.labels), max(1000, _RESAMPLED // coordinates.values.shape[1]))
-    directions, orders = Directions(loadings, np.zeros((0, 2)), found, rows), None
-    if len(found.rows):
+    rows = min(len(table.labels), max(1000, _SEARCHED // coordinates.values.shape[1]))
+    labels, part = table.labels[:rows], coordinates.values[:rows]
+    responses, functions = all_responses(labels)
+    found, loadings = _signed(search(part, responses, functions, draw), coordinates.matrix)
+    angles, orders = np.zeros((_BOOTSTRAPS, len(loadings))), None
+    if len(loadings):
         say("angles and orders, by resampling")
-        part = coordinates.values[:rows]
-        angles = bootstrap_angles(found, part, responses[:rows], draw, _BOOTSTRAPS, len(table.labels))
-        directions = Directions(loadings, np.quantile(angles, [0.5, 0.95], axis=0).T, found, rows)
-        fields, _ = held_out_fields(found, part, responses[:rows], functions)
-        orders = describe_orders(fields, table.labels[:rows], responses[:rows, :functions])
+        angles = bootstrap_angles(found, part, responses, draw, _BOOTSTRAPS)
+        fields, _ = held_out_fields(found, part, responses, functions)
+        orders = describe_orders(fields, labels, responses[:, :functions])
+    directions = Directions(loadings, np.quantile(angles, [0.5, 0.95], axis=0).T, found, rows)
     say("the fitted link")
     analysis, unanalysed = _analysed(orders, tell)
     even = any(step.order == 2 for step in found.steps)
-    measured = ()
+    measured: tuple[Curve, ...] = ()
     if curves:
         say("learning curves")
         measured = learning_curves(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -13,7 +14,7 @@ from featlab.theory.spikes import bulk_density
 
 # A column of at most so many values is discrete; one with a larger excess of kurtosis is replaced by normal scores.
 DISCRETE, HEAVY = 20, 7.0
-_LOOKED_AT = 5000  # rows, for what is told of single columns
+_LOOKED_AT = 2000  # rows, for what is told of single columns
 _TRACY_WIDOM_95 = 0.9793  # the 95% quantile of the law of the largest eigenvalue (Johnstone 2001)
 _BLOCK = 4096
 
@@ -168,9 +169,11 @@ def prepare(inputs: Floats, columns: tuple[Column, ...]) -> tuple[Coordinates, S
     in the span of the columns; else each column by itself.
     """
     for place, column in enumerate(columns):
-        own = normal_scores(inputs[:, place]) if column.ranked else inputs[:, place]
-        inputs[:, place] = (own - own.mean()) / own.std()
+        if column.ranked:
+            inputs[:, place] = normal_scores(inputs[:, place])
     count, dim = inputs.shape
+    inputs -= inputs.mean(axis=0)
+    inputs /= np.sqrt(np.einsum("ij,ij->j", inputs, inputs) / count)
     if dim <= count:
         values, vectors = np.linalg.eigh(correlations(inputs))
     else:  # the others are zero
@@ -180,7 +183,7 @@ def prepare(inputs: Floats, columns: tuple[Column, ...]) -> tuple[Coordinates, S
     whiten = vectors is not None and count >= 2 * dim
     kept = values > 1e-8 * values[-1]
     matrix = (vectors[:, kept] / np.sqrt(values[kept])).T if whiten and vectors is not None else np.eye(dim)
-    coordinates = np.empty((count, len(matrix)), np.float32)
+    coordinates: Any = np.empty((count, len(matrix)), np.float32)
     for begin in range(0, count, _BLOCK):
         block = inputs[begin : begin + _BLOCK]
         coordinates[begin : begin + _BLOCK] = block @ matrix.T if whiten else block

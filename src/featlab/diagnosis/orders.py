@@ -13,7 +13,7 @@ from featlab.diagnosis.search import Search, follow
 from featlab.gaussian.hermite import Floats
 
 CONFIDENCE = 0.95
-FOLDS = 5
+FOLDS = 4
 # By the number of directions: the highest order that is looked at.
 _MOST_ORDER = {1: 5, 2: 4, 3: 4, 4: 3}
 _GRID = 61
@@ -155,7 +155,8 @@ def _term(one: Coefficient) -> str:
 def _link(field: Floats, labels: Floats) -> Link:
     """A cubic spline by least squares, with the band of its own errors, which may differ from place to place."""
     terms, _ = smooth_terms(field[:, None])
-    grid = np.linspace(*np.quantile(field, [_SHOWN, 1 - _SHOWN]), _GRID)
+    low, high = np.quantile(field, [_SHOWN, 1 - _SHOWN])
+    grid = np.linspace(low, high, _GRID)
     at, _ = smooth_terms(grid[:, None])
     inverse = np.linalg.pinv(terms.T @ terms, rcond=1e-12)
     fitted = inverse @ (terms.T @ labels)

@@ -75,7 +75,7 @@ def _read_npz(path: Path, label: str) -> tuple[Any, Any]:
     from zipfile import BadZipFile
 
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             others = [name for name in arrays.files if name != label]
             if label not in arrays.files or len(others) != 1:
                 held = f"arrays {_some(arrays.files)}"
@@ -113,7 +113,7 @@ def table_of(inputs: Any, labels: Any, *, label: str | None = None, seed: int = 
     names, matrix = _varying(names, matrix, warnings)
     _look_at_labels(outcome, name, classes, warnings)
     _look_for_copies(names, matrix, outcome, name, warnings)
-    return Table(matrix, outcome, tuple(names), name, *given, missing, classes, tuple(warnings))
+    return Table(matrix, outcome, tuple(names), name, given[0], given[1], missing, classes, tuple(warnings))
 
 
 def _named_columns(inputs: Any) -> tuple[list[str], Any]:

@@ -62,7 +62,7 @@ def all_responses(labels: Floats) -> tuple[Floats, int]:
 
 
 class Fit(NamedTuple):
-    """Responses (n, L) as functions g_l of coordinates c (n, k): what is left of them, and the slopes by c_j (k, n, L)."""
+    """Responses (n, L) as functions g_l of coordinates c (n, k): what is left, and the slopes by c_j (k, n, L)."""
 
     left: Floats
     slopes: Floats

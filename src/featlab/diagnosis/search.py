@@ -20,10 +20,11 @@ MOST_DIRECTIONS = 4
 _PERMUTATIONS, _FEWER_PERMUTATIONS = 99, 39
 _ROUNDS = 12  # of the power iteration of the test
 _MORE_ROUNDS = 60
-_REFINEMENTS, _LEAST_STEP, _LEAST_GAIN = 30, 0.05, 0.1
+_REFINEMENTS, _FEWER_REFINEMENTS, _LEAST_STEP, _LEAST_GAIN = 20, 6, 0.05, 0.2
 # Operations that the second order's permutations of one step may take, and numbers that a block of them may hold.
-_WORK, _BLOCK = 3e11, 2e7
-_LARGE = 2e7
+_WORK, _BLOCK = 8e10, 2e7
+_LARGE = 4e6
+_NOTHING_LEFT = 1e-3
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ class Search:
     Attributes:
         rows: orthonormal (k, q).
         steps: of each.
-        next_p_value: of the one that was not found; None if no more were looked for.
+        next_p_value: of the one that was not found; None if no more were looked for: there are `MOST_DIRECTIONS`, or
+            they leave less than a thousandth of the label.
         permutations: of each step.
         tested_rows: on how many samples the second order was tested.
     """
@@ -76,13 +78,13 @@ def search(
     count, dim = inputs.shape
     permutations = _PERMUTATIONS if inputs.size <= _LARGE else _FEWER_PERMUTATIONS
     tested = int(min(count, max(200, _WORK / (4.0 * dim * permutations * functions * _ROUNDS))))
-    rows, steps = np.zeros((0, dim)), []
+    rows, steps = np.zeros((0, dim)), list[Step]()
     while len(rows) < min(MOST_DIRECTIONS, dim):
         first, second = conditional_responses(responses, functions, inputs @ rows.T)
-        if not first.shape[1]:
+        if not first.shape[1] or (len(rows) and _explained(responses, inputs @ rows.T)):
             return Search(rows, tuple(steps), None, permutations, tested)
         orders = [np.arange(count), *(draw.permutation(count) for _ in range(permutations))]
-        start = _off(draw.standard_normal(dim), rows)
+        start = _off(np.asarray(draw.standard_normal(dim)), rows)
         statistics = np.column_stack(
             [_first_statistics(inputs, first, orders, rows)]
             + [_second_statistics(inputs[:tested], column, orders, rows, start) for column in second.T]
@@ -93,7 +95,8 @@ def search(
         p_value = float(np.mean(largest >= largest[0] * (1 - 1e-12) if largest[0] > 0 else np.ones(len(largest))))
         if p_value > level:
             return Search(rows, tuple(steps), p_value, permutations, tested)
-        best = int(np.argmax(scores[0]))
+        # The first order, unless it shows less than half as much: far above all permutations scores say no more.
+        best = 0 if scores[0, 0] >= 0.5 * largest[0] else int(np.argmax(scores[0]))
         if best == 0:
             direction = np.linalg.svd(_first_moments(inputs, first, rows), full_matrices=False)[2][0]
         else:
@@ -103,7 +106,12 @@ def search(
     return Search(rows, tuple(steps), None, permutations, tested)
 
 
-def refine(inputs: Floats, responses: Floats, rows: Floats) -> Floats:
+def _explained(responses: Floats, fields: Floats) -> bool:
+    """Whether the label itself, the last response, has nothing left to explain but what the fit of its link misses."""
+    return bool(np.mean(fit_links(responses[:, -1:], fields).left ** 2) < _NOTHING_LEFT * np.var(responses[:, -1]))
+
+
+def refine(inputs: Floats, responses: Floats, rows: Floats, most: int = _REFINEMENTS) -> Floats:
     """Directions (k, q) that fit better what can be told of the label along them.
 
     Statement: with links g_l fitted along the directions, residuals e_l and weights w_l = 1 / mean(e_l^2), the
@@ -113,7 +121,7 @@ def refine(inputs: Floats, responses: Floats, rows: Floats) -> Floats:
     best = fit_links(responses, inputs @ rows.T)
     loss = _loss(best.left)
     size = 1.0
-    for _ in range(_REFINEMENTS):
+    for _ in range(most):
         interruption.check()
         weights = 1 / np.maximum(np.mean(best.left**2, axis=0), np.finfo(float).tiny)
         scores = np.sum(best.slopes * best.left * weights, axis=2)
@@ -158,23 +166,20 @@ def follow(found: Search, inputs: Floats, responses: Floats, functions: int) -> 
 
 
 def bootstrap_angles(
-    found: Search, inputs: Floats, responses: Floats, draw: np.random.Generator, repetitions: int, whole: int
+    found: Search, inputs: Floats, responses: Floats, draw: np.random.Generator, repetitions: int
 ) -> Floats:
     """Angles in degrees (repetitions, k) between each direction and the truth, as resampling rows has them.
 
     Statement: let a direction be w + e with an error |e|^2 = s, off w and independent of it, and one from resampled
     rows have another such error on top. Their cosine c has c^2 = (1 + s)/(1 + 2 s); that with w is
     1/(1 + s) = 2 - 1/c^2. Where c^2 <= 1/2 the angle is 90 degrees: nothing can be said.
-
-    Args:
-        inputs: rows to draw from; if they are fewer than those of the search, `whole`, s is in proportion to 1/rows.
     """
     angles = []
     for _ in range(repetitions):
         chosen = draw.integers(len(inputs), size=len(inputs))
-        rows = refine(inputs[chosen], responses[chosen], found.rows)
+        rows = refine(inputs[chosen], responses[chosen], found.rows, _FEWER_REFINEMENTS)
         squares = np.sum((found.rows @ rows.T) ** 2, axis=1)
-        error = (1 - squares) / np.maximum(2 * squares - 1, 1e-12) * len(inputs) / whole
+        error = (1 - squares) / np.maximum(2 * squares - 1, 1e-12)
         angles.append(np.degrees(np.arctan(np.sqrt(np.maximum(error, 0)))))
     return np.array(angles)
 
@@ -186,7 +191,7 @@ def _first_moments(inputs: Floats, responses: Floats, rows: Floats) -> Floats:
 
 def _first_statistics(inputs: Floats, responses: Floats, orders: list[np.ndarray], rows: Floats) -> Floats:
     """The largest singular value of mean(phi z^T) with responses in each of the orders."""
-    size, found = max(1, int(_BLOCK / responses.size)), []
+    size, found = max(1, int(_BLOCK / responses.size)), list[float]()
     for begin in range(0, len(orders), size):
         interruption.check()
         block = np.concatenate([responses[order] for order in orders[begin : begin + size]], axis=1)
@@ -201,7 +206,7 @@ def _second_statistics(
     """|B v| with B = mean(phi z z^T), after a power iteration of a fixed length from a fixed start, which is a
     statistic like any other, and not far from the largest eigenvalue in size; responses in each of the orders."""
     count = len(inputs)
-    size, found = max(1, int(_BLOCK / count)), []
+    size, found = max(1, int(_BLOCK / count)), list[float]()
     for begin in range(0, len(orders), size):
         block = np.stack([response[order[:count]] for order in orders[begin : begin + size]], axis=1)
         found.extend(_iterated(inputs, block, rows, start, _ROUNDS)[0])

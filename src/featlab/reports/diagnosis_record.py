@@ -59,7 +59,7 @@ def _directions(found: Findings) -> dict[str, Any]:
         "count": directions.count,
         "permutations": search.permutations,
         "tested_rows": search.tested_rows,
-        "resampled_rows": directions.resampled_rows,
+        "searched_rows": directions.searched_rows,
         "next_p_value": search.next_p_value,
         "found": [
             {

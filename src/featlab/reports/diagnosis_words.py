@@ -56,8 +56,8 @@ def _inputs(found: Findings) -> Section:
     if ranked:
         said.append(f"Normal scores take the place of {len(ranked):,} columns of heavy tails: {_some(ranked)}.")
     said.append(
-        f"Coordinates are {inputs.frame}; the square of their norm varies {inputs.norm_spread:.2g} times as much as for "
-        "Gaussian inputs."
+        f"Coordinates are {inputs.frame}; the square of their norm varies {inputs.norm_spread:.2g} times as much as "
+        "for Gaussian inputs."
     )
     if not inputs.gaussian:
         said.append(
@@ -83,16 +83,16 @@ def _inputs(found: Findings) -> Section:
 def _directions(found: Findings) -> Section:
     directions, search = found.directions, found.directions.search
     tested = f"{search.permutations} permutations, family-wise level 5%"
-    if search.tested_rows < found.inputs.samples:
-        tested += f"; the second order on {search.tested_rows:,} rows drawn at random"
+    if search.tested_rows < directions.searched_rows:
+        tested += f"; the second order on {search.tested_rows:,} of these rows"
+    if directions.searched_rows < found.inputs.samples:
+        tested = f"looked for in {directions.searched_rows:,} rows drawn at random, to bound the time; {tested}"
     missed = "" if search.next_p_value is None else f"; the next has p = {search.next_p_value:.2g}"
     if not directions.count:
         return Section("Directions", (f"None that noise would not show ({tested}){missed}.",))
     said = [f"{directions.count} that noise would not show ({tested}){missed}."]
     if search.next_p_value is None:
         said.append("No more were looked for.")
-    if directions.resampled_rows < found.inputs.samples:
-        said.append(f"Angles and orders are from {directions.resampled_rows:,} rows drawn at random.")
     if found.inputs.frame == "standardised":
         said.append(
             "With fewer samples than twice the columns these are not freed from correlations between columns: they "
@@ -112,14 +112,12 @@ def _directions(found: Findings) -> Section:
 def _orders(found: Findings) -> Section:
     orders = found.orders
     if orders is None:
-        return Section(
-            "Orders",
-            (
-                f"Cannot tell: neither the first nor the second order of the label, or of functions of it, shows a "
-                f"direction from n = {found.inputs.samples:,} (n/d = {found.ratio:.3g}). The label may be noise, the "
-                "signal too weak for these samples, or its generative exponent 3 or more.",
-            ),
+        words = (
+            "Cannot tell: neither the first nor the second order of the label, or of functions of it, shows "
+            f"a direction from n = {found.inputs.samples:,} (n/d = {found.ratio:.3g}). The label may be noise, the signal too "
+            "weak for these samples, or its generative exponent 3 or more."
         )
+        return Section("Orders", (words,))
     said = [
         f"Information exponent: {_exponent(orders.information, orders.rows)}",
         f"Generative exponent: {_exponent(orders.generative, orders.rows)}",
@@ -155,8 +153,8 @@ def _exponent(one: Exponent, rows: int) -> str:
     if one.value == 1:
         return "1."
     return (
-        f"{one.value}, as far as n = {rows:,} tells: lower orders with coefficients up to {one.hidden:.2g} would not be "
-        "seen."
+        f"{one.value}, as far as n = {rows:,} tells: lower orders with coefficients up to {one.hidden:.2g} "
+        "would not be seen."
     )
 
 
@@ -228,8 +226,8 @@ def _more(curve: Curve) -> str:
     shrink = min(1.0, last / before) if before > 0 else 1.0
     expected = max(0.0, float(curve.mean[-1]) - last * shrink)
     return (
-        f"More samples help: from n = {curve.sizes[-2]:,} to {size:,} it fell by {last:.3f} +- {spread:.3f}; going on like "
-        f"this, n = {2 * size:,} would give about {expected:.3f}."
+        f"More samples help: from n = {curve.sizes[-2]:,} to {size:,} it fell by {last:.3f} +- {spread:.3f}; going "
+        f"on like this, n = {2 * size:,} would give about {expected:.3f}."
     )
 
 
