@@ -51,7 +51,7 @@ class Spectrum:
     Attributes:
         eigenvalues: largest first.
         spikes: how many stand above the bulk, each at a level of 5% (Tracy, Widom; Johnstone 2001).
-        level: the variance of the bulk, the mean of the eigenvalues below the spikes.
+        level: the variance of the bulk.
         edge: where a spike begins.
         distance: of the distribution function of the others from that of the law.
         grid, density: the law, for pictures; without its atom at zero if there are fewer samples than columns.
@@ -124,28 +124,24 @@ def describe_spectrum(eigenvalues: Floats, samples: int) -> Spectrum:
 
     Statement: for independent columns of variance s, n times the largest of d eigenvalues is below
     s (mu + .98 sigma) with probability 95%, mu = (sqrt(n - 1) + sqrt(d))^2 and
-    sigma = (sqrt(n - 1) + sqrt(d)) (1/sqrt(n - 1) + 1/sqrt(d))^(1/3) (Johnstone 2001). One after the other is held
-    against it, s being the mean of those that are left.
+    sigma = (sqrt(n - 1) + sqrt(d)) (1/sqrt(n - 1) + 1/sqrt(d))^(1/3) (Johnstone 2001). s is the
+    median of the eigenvalues over that of the law, which neither spikes nor small eigenvalues move by much.
     """
-    dim, spikes = len(eigenvalues), 0
-    while spikes < dim - 1:
-        level = float(eigenvalues[spikes:].mean())
-        edge = level * _largest(samples, dim - spikes)
-        if eigenvalues[spikes] <= edge:
-            break
-        spikes += 1
-    level = float(eigenvalues[spikes:].mean())
-    edge, bulk = level * _largest(samples, dim - spikes), eigenvalues[spikes:]
-    ratio = (dim - spikes) / samples
-    low, high = level * (1 - np.sqrt(ratio)) ** 2, level * (1 + np.sqrt(ratio)) ** 2
-    grid = np.linspace(max(low, 1e-9 * high), high, 400)[1:-1]
-    roots = np.sqrt(grid / level)
-    density = bulk_density(roots, ratio) / (2 * roots * level)
-    seen = np.sort(bulk[bulk > 1e-8 * high])
-    below = np.interp(seen, grid, np.cumsum(density) / density.sum(), left=0, right=1)
+    dim = len(eigenvalues)
+    ratio = dim / samples
+    low, high = (1 - np.sqrt(ratio)) ** 2, (1 + np.sqrt(ratio)) ** 2
+    grid = np.linspace(max(low, 1e-9 * high), high, 1000)[1:-1]
+    density = bulk_density(np.sqrt(grid), ratio) / (2 * np.sqrt(grid))
+    shares = np.cumsum(density) / density.sum()
+    positive = eigenvalues[eigenvalues > 1e-8 * eigenvalues[0]]
+    level = float(np.median(positive) / np.interp(0.5, shares, grid)) if dim > 2 else 1.0
+    edge = level * _largest(samples, dim)
+    spikes = int(np.sum(eigenvalues > edge))
+    seen = np.sort(positive[positive <= edge])
+    below = np.interp(seen, level * grid, shares, left=0, right=1)
     steps = np.arange(1, len(seen) + 1) / len(seen)
     distance = float(np.max(np.abs(np.concatenate([below - steps, below - steps + 1 / len(seen)]))))
-    return Spectrum(eigenvalues, spikes, level, edge, distance, grid, density)
+    return Spectrum(eigenvalues, spikes, level, edge, distance, level * grid, density / level)
 
 
 def _largest(samples: int, dim: int) -> float:

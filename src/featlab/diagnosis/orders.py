@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from featlab.diagnosis.responses import hermite_products, smooth_terms
-from featlab.diagnosis.search import Search, follow
+from featlab.diagnosis.search import Search, along, follow
 from featlab.gaussian.hermite import Floats
 
 CONFIDENCE = 0.95
@@ -95,7 +95,7 @@ def held_out_fields(
         rest = np.ones(len(inputs), bool)
         rest[part] = False
         rows = follow(found, inputs[rest], responses[rest], functions)
-        fields[part] = inputs[part] @ rows.T
+        fields[part] = along(inputs[part], rows)
         directions.append(rows)
     return (fields - fields.mean(axis=0)) / fields.std(axis=0), np.array(directions)
 

@@ -80,8 +80,8 @@ def search(
     tested = int(min(count, max(200, _WORK / (4.0 * dim * permutations * functions * _ROUNDS))))
     rows, steps = np.zeros((0, dim)), list[Step]()
     while len(rows) < min(MOST_DIRECTIONS, dim):
-        first, second = conditional_responses(responses, functions, inputs @ rows.T)
-        if not first.shape[1] or (len(rows) and _explained(responses, inputs @ rows.T)):
+        first, second = conditional_responses(responses, functions, along(inputs, rows))
+        if not first.shape[1] or (len(rows) and _explained(responses, along(inputs, rows))):
             return Search(rows, tuple(steps), None, permutations, tested)
         orders = [np.arange(count), *(draw.permutation(count) for _ in range(permutations))]
         start = _off(np.asarray(draw.standard_normal(dim)), rows)
@@ -118,7 +118,7 @@ def refine(inputs: Floats, responses: Floats, rows: Floats, most: int = _REFINEM
     directions change by H^-1 mean(sum_l w_l e_l grad g_l z^T), H = mean(sum_l w_l grad g_l grad g_l^T): a step of
     Gauss and Newton for inputs of covariance I, which is taken while it lowers sum_l log mean(e_l^2).
     """
-    best = fit_links(responses, inputs @ rows.T)
+    best = fit_links(responses, along(inputs, rows))
     loss = _loss(best.left)
     size = 1.0
     for _ in range(most):
@@ -131,7 +131,7 @@ def refine(inputs: Floats, responses: Floats, rows: Floats, most: int = _REFINEM
         while size > _LEAST_STEP:
             tried = np.linalg.svd(rows + size * step, full_matrices=False)
             moved = tried[0] @ tried[2]
-            fit = fit_links(responses, inputs @ moved.T)
+            fit = fit_links(responses, along(inputs, moved))
             if _loss(fit.left) < loss:
                 break
             size /= 2
@@ -153,7 +153,7 @@ def follow(found: Search, inputs: Floats, responses: Floats, functions: int) -> 
     turned among themselves so as to lie nearest to these."""
     rows = np.zeros((0, inputs.shape[1]))
     for step in found.steps:
-        first, second = conditional_responses(responses, functions, inputs @ rows.T)
+        first, second = conditional_responses(responses, functions, along(inputs, rows))
         if step.order == 1:
             direction = np.linalg.svd(_first_moments(inputs, first, rows), full_matrices=False)[2][0]
         else:
@@ -230,6 +230,11 @@ def _iterated(inputs: Floats, responses: Floats, rows: Floats, start: Floats, ro
         sizes = np.linalg.norm(vectors, axis=0)
         vectors = vectors / np.where(sizes > 0, sizes, 1)
     return sizes, vectors
+
+
+def along(inputs: Floats, rows: Floats) -> Floats:
+    """Coordinates (n, k) of inputs (n, q) along rows (k, q), without a copy of the inputs in another precision."""
+    return (inputs @ rows.T.astype(inputs.dtype)).astype(float)
 
 
 def _off(vectors: Floats, rows: Floats) -> Floats:

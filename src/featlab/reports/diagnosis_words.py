@@ -114,8 +114,8 @@ def _orders(found: Findings) -> Section:
     if orders is None:
         words = (
             "Cannot tell: neither the first nor the second order of the label, or of functions of it, shows "
-            f"a direction from n = {found.inputs.samples:,} (n/d = {found.ratio:.3g}). The label may be noise, the signal too "
-            "weak for these samples, or its generative exponent 3 or more."
+            f"a direction from n = {found.inputs.samples:,} (n/d = {found.ratio:.3g}). The label may be noise, the "
+            "signal too weak for these samples, or its generative exponent 3 or more."
         )
         return Section("Orders", (words,))
     said = [
