@@ -46,17 +46,14 @@ def noise(draws: int, rows: int, dim: int) -> None:
             inputs, labels = drawn_inputs(law, rows, dim, draw), draw.standard_normal(rows)
             alarms += bool(search(inputs.astype(np.float32), *all_responses(labels), draw).steps)
         count = draws // len(_LAWS)
-        error = np.sqrt(0.05 * 0.95 / count)
-        print(
-            f"{law:14} n = {rows}, d = {dim}: {alarms}/{count} = {alarms / count:.3f} (.05 +- {error:.3f})", flush=True
-        )
+        said = f"{alarms}/{count} = {alarms / count:.3f} (.05 +- {np.sqrt(0.05 * 0.95 / count):.3f})"
+        print(f"{law:14} n = {rows}, d = {dim}: {said}", flush=True)
 
 
 def targets(draws: int, dim: int, ratios: list[float], only: list[str]) -> None:
     """Number of directions, exponents and coverage for every target of the catalogue of rank <= 3."""
-    print(
-        f"{'target':28}{'n/d':>5}{'rank':>5}{'  found':18}{'information':>12}{'generative':>12}{'angles':>8}{'orders':>8}"
-    )
+    names = f"{'information':>12}{'generative':>12}{'angles':>8}{'orders':>8}"
+    print(f"{'target':28}{'n/d':>5}{'rank':>5}{'  found':18}{names}")
     for entry in featlab.catalogue.values():
         if entry.rank is None or entry.rank > 3 or (only and entry.name not in only):
             continue
@@ -99,9 +96,10 @@ def _row(entry: featlab.CatalogueEntry, link: featlab.Target, rows: int, dim: in
 
 def _holds(link: featlab.Target, orders: object, cosines: np.ndarray, scale: float) -> bool:
     """Whether all intervals of the label's orders hold the truth along the held-out directions."""
-    points = np.random.default_rng(0).standard_normal((400_000, 1))
-    values = link.link(points)
-    truth = {degrees[0]: float(np.mean(values * product)) for degrees, product in hermite_products(points, 5).items()}
+    points = np.linspace(-8, 8, 100_001)[:, None]
+    weights = np.exp(-(points[:, 0] ** 2) / 2) / np.sqrt(2 * np.pi) * (points[1, 0] - points[0, 0])
+    values = link.link(points) * weights
+    truth = {degrees[0]: float(np.sum(values * product)) for degrees, product in hermite_products(points, 5).items()}
     return all(
         abs(one.value - truth[one.order] * float(np.mean(cosines**one.order)) / scale) <= one.half_width
         for one in orders.of_label  # type: ignore[attr-defined]

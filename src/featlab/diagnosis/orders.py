@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import factorial, sqrt
+from math import comb, factorial, sqrt
 
 import numpy as np
 from scipy.special import ndtri
@@ -16,6 +16,7 @@ CONFIDENCE = 0.95
 FOLDS = 4
 # By the number of directions: the highest order that is looked at.
 _MOST_ORDER = {1: 5, 2: 4, 3: 4, 4: 3}
+_ROWS_EACH = 10
 _GRID = 61
 _SHOWN = 0.02  # of the rows, left out of a picture at either end
 
@@ -103,14 +104,19 @@ def held_out_fields(
 def describe_orders(fields: Floats, labels: Floats, functions: Floats) -> Orders:
     """Coefficients along held-out coordinates (n, k) of labels and functions of them (n, L).
 
-    The intervals are those of means of independent numbers, by Bonferroni simultaneous over a list. The coordinates
-    come from directions with errors: along one of cosine m with the truth, order k of a single direction is m^k times
-    that along the truth.
+    By least squares on all orders together, whose limit for Gaussian coordinates are the coefficients, and which large
+    labels of one order spoil less in the others than means do; errors are robust (MacKinnon, White 1985, HC3),
+    intervals simultaneous over a list by Bonferroni. Orders are looked at as far as there are ten rows for each
+    coefficient. The coordinates come from directions with errors: along one of cosine m with the truth, order k of a
+    single direction is m^k times that along the truth.
     """
     standard = (labels - labels.mean()) / labels.std()
-    products = hermite_products(fields, _MOST_ORDER.get(fields.shape[1], 3))
-    of_label = _coefficients(products, standard[:, None], first=0)
-    of_functions = _coefficients(products, functions, first=1)
+    most = _MOST_ORDER.get(fields.shape[1], 3)
+    while most > 1 and len(labels) < _ROWS_EACH * comb(fields.shape[1] + most, most):
+        most -= 1
+    products = hermite_products(fields, most)
+    of_label = _coefficients(fields, products, standard[:, None], first=0)
+    of_functions = _coefficients(fields, products, functions, first=1)
     seen = [one for one in of_label if one.visible]
     text = " + ".join(_term(one) for one in seen) if seen else None
     fitted = sum((one.value * products[one.degrees] for one in seen), np.zeros(len(labels)))
@@ -127,15 +133,56 @@ def describe_orders(fields: Floats, labels: Floats, functions: Floats) -> Orders
     )
 
 
-def _coefficients(products: dict[tuple[int, ...], Floats], responses: Floats, first: int) -> tuple[Coefficient, ...]:
+def _coefficients(
+    fields: Floats, products: dict[tuple[int, ...], Floats], responses: Floats, first: int
+) -> tuple[Coefficient, ...]:
     tests = len(products) * responses.shape[1]
     wide, found = -ndtri((1 - CONFIDENCE) / (2 * tests)), []
-    for degrees, product in products.items():
-        for place, response in enumerate(responses.T):
-            terms = response * product
-            error = terms.std() / sqrt(len(terms))
-            found.append(Coefficient(degrees, first + place, float(terms.mean()), float(wide * error)))
+    terms = np.column_stack([np.ones(len(responses)), *products.values()])
+    inverse = np.linalg.pinv(terms.T @ terms)
+    leverage = np.einsum("ij,jk,ik->i", terms, inverse, terms)
+    fitted = inverse @ (terms.T @ responses)
+    left = (responses - terms @ fitted) / np.maximum(1 - leverage, 1e-6)[:, None]
+    own = terms @ inverse  # (n, terms)
+    for place, degrees in enumerate(products, start=1):
+        shift, moved = _standardising(fields, dict(zip(products, fitted[1:], strict=True)), degrees)
+        for number in range(responses.shape[1]):
+            influence = own[:, place] * left[:, number] + (shift @ moved[:, number]) / len(fields)
+            half = float(wide) * sqrt(float(np.sum(influence**2)))
+            found.append(Coefficient(degrees, first + number, float(fitted[place, number]), half))
     return tuple(found)
+
+
+def _standardising(
+    fields: Floats, values: dict[tuple[int, ...], Floats], degrees: tuple[int, ...]
+) -> tuple[Floats, Floats]:
+    """What not knowing mean and covariance of the coordinates adds to the error of a coefficient: numbers of each row
+    (n, m) of mean 0, and how the coefficient of each response changes with their mean (m, L).
+
+    Statement: let h_j = m_j + c_j + sum_i S_ji c_i with m the mean of the h, S half the excess of their covariance
+    over I, both small and taken off in c. Then b_k in c is that in h and
+    sum_j m_j E[d_j f he_k] + sum_ij S_ji E[h_i d_j f he_k], with E[d_j f he_k] = sqrt(k_j + 1) b_{k + e_j} and
+    h_i he_k = sqrt(k_i + 1) he_{k + e_i} + sqrt(k_i) he_{k - e_i}.
+    """
+    count, nothing = len(degrees), np.zeros_like(next(iter(values.values())))
+
+    def at(place: int, by: int, start: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(order + by * (number == place) for number, order in enumerate(start))
+
+    def slope(place: int, start: tuple[int, ...]) -> Floats:
+        return sqrt(start[place] + 1) * values.get(at(place, 1, start), nothing)
+
+    rows, changes = [], []
+    for j in range(count):
+        rows.append(fields[:, j])
+        changes.append(slope(j, degrees))
+        for i in range(count):
+            rows.append((fields[:, i] * fields[:, j] - (i == j)) / 2)
+            change = sqrt(degrees[i] + 1) * slope(j, at(i, 1, degrees))
+            if degrees[i]:
+                change = change + sqrt(degrees[i]) * slope(j, at(i, -1, degrees))
+            changes.append(change)
+    return np.column_stack(rows), np.array(changes)
 
 
 def _exponent(coefficients: tuple[Coefficient, ...]) -> Exponent:

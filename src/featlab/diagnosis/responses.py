@@ -72,7 +72,7 @@ def fit_links(responses: Floats, fields: Floats) -> Fit:
     """g_l by least squares on `smooth_terms`."""
     terms, slopes = smooth_terms(fields)
     gram = terms.T @ terms
-    gram[np.diag_indices(len(gram))] *= 1 + 1e-9
+    gram[np.diag_indices(len(gram))] += 1e-9 * np.trace(gram) / len(gram)  # discrete coordinates leave terms alike
     fitted = np.linalg.solve(gram, terms.T @ responses)
     return Fit(responses - terms @ fitted, np.stack([slope @ fitted for slope in slopes]))
 
