@@ -20,7 +20,8 @@ from featlab.errors import InvalidParameter, InvalidTarget
 from featlab.gaussian.hermite import Floats
 from featlab.targets import target
 
-_BOOTSTRAPS = 20
+# Resampled directions, and folds; fewer where there are more numbers than _LARGE.
+_BOOTSTRAPS, _FOLDS, _FEWER_BOOTSTRAPS, _FEWER_FOLDS, _LARGE = 20, 4, 8, 2, 4_000_000
 _SEARCHED = 10_000_000  # numbers of inputs in which directions are looked for
 _ANALYSIS_SECONDS = 15.0
 _MOST_ANALYSED = 3
@@ -94,11 +95,12 @@ def examine(
     labels, part = table.labels[:rows], coordinates.values[:rows]
     responses, functions = all_responses(labels)
     found, loadings = _signed(search(part, responses, functions, draw), coordinates.matrix)
-    angles, orders = np.zeros((_BOOTSTRAPS, len(loadings))), None
+    repetitions, folds = (_BOOTSTRAPS, _FOLDS) if part.size <= _LARGE else (_FEWER_BOOTSTRAPS, _FEWER_FOLDS)
+    angles, orders = np.zeros((repetitions, len(loadings))), None
     if len(loadings):
         say("angles and orders, by resampling")
-        angles = bootstrap_angles(found, part, responses, draw, _BOOTSTRAPS)
-        fields, _ = held_out_fields(found, part, responses, functions)
+        angles = bootstrap_angles(found, part, responses, draw, repetitions)
+        fields, _ = held_out_fields(found, part, responses, functions, folds)
         orders = describe_orders(fields, labels, responses[:, :functions])
     directions = Directions(loadings, np.quantile(angles, [0.5, 0.95], axis=0).T, found, rows)
     say("the fitted link")

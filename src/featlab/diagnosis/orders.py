@@ -13,7 +13,6 @@ from featlab.diagnosis.search import Search, along, follow
 from featlab.gaussian.hermite import Floats
 
 CONFIDENCE = 0.95
-FOLDS = 4
 # By the number of directions: the highest order that is looked at.
 _MOST_ORDER = {1: 5, 2: 4, 3: 4, 4: 3}
 _ROWS_EACH = 10
@@ -86,7 +85,7 @@ class Orders:
 
 
 def held_out_fields(
-    found: Search, inputs: Floats, responses: Floats, functions: int, folds: int = FOLDS
+    found: Search, inputs: Floats, responses: Floats, functions: int, folds: int = 4
 ) -> tuple[Floats, Floats]:
     """Coordinates (n, k), standardised, of every row along directions that the other folds have found; and these
     directions (folds, k, q). Rows are in random order."""
