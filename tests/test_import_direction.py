@@ -33,6 +33,7 @@ LEVELS = (
     {"analysis"},
     {"theory", "simulation"},
     {"comparison", "recording", "testing", "extending", "estimators"},
+    {"diagnosis"},
     {"figures"},
     {"study"},
     {"runners"},

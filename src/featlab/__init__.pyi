@@ -50,7 +50,9 @@ from .recording import Draw as Draw
 from .recording import Recorder as Recorder
 from .recording import draw as draw
 from .recording import observe as observe
+from .reports import Diagnosis as Diagnosis
 from .reports import Explanation as Explanation
+from .reports import diagnose as diagnose
 from .reports import explain as explain
 from .runners import load_study as load_study
 from .simulation import DoesNotFit as DoesNotFit

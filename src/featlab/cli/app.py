@@ -8,6 +8,7 @@ import typer
 
 import featlab
 from featlab.cli.compare import COMPARE_EPILOG, compare
+from featlab.cli.diagnose import DIAGNOSE_EPILOG, diagnose
 from featlab.cli.errors import DEBUG
 from featlab.cli.exhibit import GALLERY_EPILOG, exhibit_app, gallery
 from featlab.cli.experiment_options import RunCommand
@@ -62,6 +63,7 @@ app.command(cls=RunCommand, epilog=PREDICT_EPILOG, context_settings=_LENIENT)(pr
 app.command(cls=RunCommand, epilog=COMPARE_EPILOG, context_settings=_LENIENT)(compare)
 app.command(epilog=RACE_EPILOG, context_settings=_LENIENT)(race)
 app.command(epilog=LEARNERS_EPILOG)(learners)
+app.command(epilog=DIAGNOSE_EPILOG)(diagnose)
 app.add_typer(study_app, name="study")
 app.add_typer(exhibit_app, name="exhibit")
 app.command(epilog=GALLERY_EPILOG)(gallery)

@@ -78,7 +78,7 @@ def explain(
     inputs, interrupted = spiked_inputs(spike, alignment), False
     from featlab.reports import explain as compute
 
-    with _note("Analysing the target") as tell:
+    with note("Analysing the target") as tell:
         explanation = compute(expression, noise=noise, inputs=inputs, dim=dim, analysis_budget=longest, tell=tell)
     if race is not None:
         from featlab.racing import open_race
@@ -104,7 +104,7 @@ def explain(
 def _demonstrated(explanation: Explanation, seconds: float, *, shown: bool) -> tuple[Explanation, bool]:
     """The explanation with its demonstration, which is shown; without it, and True, if Ctrl-C came before its end."""
     try:
-        with _note(f"Demonstration, at most {seconds:g} s") as tell:
+        with note(f"Demonstration, at most {seconds:g} s") as tell:
             explanation = explanation.demonstrated(seconds, tell)
     except KeyboardInterrupt:
         return explanation, True
@@ -118,7 +118,7 @@ def _demonstrated(explanation: Explanation, seconds: float, *, shown: bool) -> t
 
 
 @contextmanager
-def _note(what: str) -> Iterator[Tell | None]:
+def note(what: str) -> Iterator[Tell | None]:
     """A line on what is being computed while it lasts, if a person is watching; the steps are told to it."""
     from rich.console import Console
 

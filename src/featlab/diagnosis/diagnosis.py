@@ -1,0 +1,141 @@
+"""What theory says of data that are given: inputs, directions, orders, and whether there are enough samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from featlab.analysis import Analysis, analyse
+from featlab.analysis.budget import Tell
+from featlab.diagnosis.curves import Curve, learning_curves
+from featlab.diagnosis.inputs import Inputs, describe_columns, norm_spread, prepare
+from featlab.diagnosis.orders import Orders, describe_orders, held_out_fields
+from featlab.diagnosis.reading import Table, read_file, table_of
+from featlab.diagnosis.responses import all_responses
+from featlab.diagnosis.search import Search, bootstrap_angles, search
+from featlab.errors import InvalidParameter, InvalidTarget
+from featlab.gaussian.hermite import Floats
+from featlab.targets import target
+
+# Resampled directions, and folds; fewer where there are more numbers than _LARGE.
+_BOOTSTRAPS, _FOLDS, _FEWER_BOOTSTRAPS, _FEWER_FOLDS, _LARGE = 20, 4, 8, 2, 4_000_000
+_SEARCHED = 10_000_000  # numbers of inputs in which directions are looked for
+_ANALYSIS_SECONDS = 15.0
+_MOST_ANALYSED = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """The directions found.
+
+    Attributes:
+        loadings: (k, d) unit rows, on standardised columns.
+        angles: of each, the median and the 95% quantile of its angle to the truth, in degrees, by resampling.
+        search: orders, p-values, numbers of permutations.
+        searched_rows: on how many rows, drawn at random, all this was done.
+    """
+
+    loadings: Floats
+    angles: Floats
+    search: Search
+    searched_rows: int
+
+    @property
+    def count(self) -> int:
+        return len(self.loadings)
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """Everything that `diagnose` has found.
+
+    Attributes:
+        table: the data as they were looked at; its inputs are standardised.
+        orders: None if there is no direction.
+        analysis: of the fitted link, None if there is none that can be analysed; `unanalysed` says why.
+        curves: learning curves; empty if not asked for.
+    """
+
+    table: Table
+    inputs: Inputs
+    directions: Directions
+    orders: Orders | None
+    analysis: Analysis | None
+    unanalysed: str
+    curves: tuple[Curve, ...]
+
+    @property
+    def ratio(self) -> float:
+        """n / d."""
+        return self.inputs.samples / len(self.inputs.columns)
+
+
+def examine(
+    inputs: Any, labels: Any, *, label: str | None, seed: int, curves: bool, tell: Tell | None = None
+) -> Findings:
+    """Look at data: inputs (n, d), an array or a table, and labels (n,), or the path of a file and a label's name."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InvalidParameter("seed", seed, "an integer from 0")
+    say = tell or (lambda words: None)
+    say("reading")
+    if isinstance(inputs, str | Path):
+        inputs, labels = read_file(Path(inputs), label or "y")
+    table = table_of(inputs, labels, label=label, seed=seed)
+    del inputs
+    say("inputs")
+    columns = describe_columns(table.inputs, table.columns)
+    coordinates, spectrum, frame = prepare(table.inputs, columns)
+    described = Inputs(len(table.labels), columns, spectrum, frame, norm_spread(coordinates.values))
+    say("directions, against permutations")
+    draw = np.random.default_rng([seed, 1])
+    rows = min(len(table.labels), max(1000, _SEARCHED // coordinates.values.shape[1]))
+    labels, part = table.labels[:rows], coordinates.values[:rows]
+    responses, functions = all_responses(labels)
+    found, loadings = _signed(search(part, responses, functions, draw), coordinates.matrix)
+    repetitions, folds = (_BOOTSTRAPS, _FOLDS) if part.size <= _LARGE else (_FEWER_BOOTSTRAPS, _FEWER_FOLDS)
+    angles, orders = np.zeros((repetitions, len(loadings))), None
+    if len(loadings):
+        say("angles and orders, by resampling")
+        angles = bootstrap_angles(found, part, responses, draw, repetitions)
+        fields, _ = held_out_fields(found, part, responses, functions, folds)
+        orders = describe_orders(fields, labels, responses[:, :functions])
+    directions = Directions(loadings, np.quantile(angles, [0.5, 0.95], axis=0).T, found, rows)
+    say("the fitted link")
+    analysis, unanalysed = _analysed(orders, tell)
+    even = any(step.order == 2 for step in found.steps)
+    measured: tuple[Curve, ...] = ()
+    if curves:
+        say("learning curves")
+        measured = learning_curves(
+            table.inputs,
+            table.labels,
+            len(found.rows),
+            even,
+            seed,
+            spectrum.eigenvalues if frame == "whitened" else None,
+        )
+    return Findings(table, described, directions, orders, analysis, unanalysed, measured)
+
+
+def _signed(found: Search, matrix: Floats) -> tuple[Search, Floats]:
+    """The directions and, on standardised columns, their unit rows (k, d), the largest number of each positive."""
+    rows = found.rows @ matrix
+    largest = rows[np.arange(len(rows)), np.argmax(np.abs(rows), axis=1)]
+    signs = np.where(largest < 0, -1.0, 1.0)[:, None]
+    return replace(found, rows=signs * found.rows), signs * rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def _analysed(orders: Orders | None, tell: Tell | None) -> tuple[Analysis | None, str]:
+    if orders is None:
+        return None, "no direction was found"
+    if orders.text is None or orders.noise is None:
+        return None, "no order of the label is seen along the directions, and there is no link to fit"
+    if len(orders.links) > _MOST_ANALYSED:
+        return None, f"links of more than {_MOST_ANALYSED} directions are not analysed"
+    try:
+        return analyse(target(orders.text, noise=orders.noise), _ANALYSIS_SECONDS, tell), ""
+    except InvalidTarget as fault:
+        return None, str(fault)

@@ -1,0 +1,268 @@
+"""Data of a user as numbers: from arrays, tables and files; what is wrong with them is an error or a warning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from featlab.diagnosis.responses import MOST_CLASSES
+from featlab.errors import FeatlabError, InvalidParameter
+from featlab.gaussian.hermite import Floats
+
+MOST_NUMBERS = 100_000_000  # of inputs that are looked at, .8 GB
+LEAST_ROWS = 30
+_SOME_MISSING = 0.5  # columns with a larger share of missing values are left out
+_NAMED = 5
+_FORMATS = (".csv", ".parquet", ".npz")
+
+
+class UnusableData(FeatlabError, ValueError):
+    """Data of which nothing can be said; the message tells what to do."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Inputs (n, d) and labels (n,) as finite numbers, rows in random order, columns that vary, and what was done."""
+
+    inputs: Floats
+    labels: Floats
+    columns: tuple[str, ...]
+    label: str
+    given_rows: int
+    given_columns: int
+    missing: int
+    classes: tuple[str, ...] | None
+    warnings: tuple[str, ...]
+
+
+def read_file(path: Path, label: str) -> tuple[Any, Any]:
+    """Inputs and labels of a CSV, Parquet or NPZ file; of an NPZ, `label` names the labels, the other array is X."""
+    kind = path.suffix.lower()
+    if kind not in _FORMATS:
+        raise InvalidParameter("data", str(path), f"a file whose name ends in {', '.join(_FORMATS)}")
+    try:
+        if kind == ".npz":
+            return _read_npz(path, label)
+        import pandas
+
+        if kind == ".csv":
+            table = pandas.read_csv(path, low_memory=False)
+        elif find_spec("pyarrow") is None:
+            raise FeatlabError("a Parquet file needs pyarrow: pip install 'featlab[cluster]'")
+        else:
+            table = pandas.read_parquet(path, engine="pyarrow")
+    except (ValueError, EOFError) as fault:  # pandas' parsing errors, bad encodings, objects in an NPZ
+        raise UnusableData(f"{path}: not a readable {kind[1:].upper()} file: {_first_line(fault)}") from fault
+    except OSError as fault:
+        if fault.errno is None:  # pyarrow's word for a file that is no Parquet
+            raise UnusableData(f"{path}: not a readable {kind[1:].upper()} file: {_first_line(fault)}") from fault
+        raise
+    names = [str(name) for name in table.columns]
+    if label not in names:
+        raise InvalidParameter("label", label, f"one of the columns of {path.name}: {_some(names)}")
+    if names.count(label) > 1:
+        raise InvalidParameter("label", label, f"a name that only one column of {path.name} has")
+    place = names.index(label)
+    return table.drop(columns=table.columns[place]), table.iloc[:, place]
+
+
+def _read_npz(path: Path, label: str) -> tuple[Any, Any]:
+    from zipfile import BadZipFile
+
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            others = [name for name in arrays.files if name != label]
+            if label not in arrays.files or len(others) != 1:
+                held = f"arrays {_some(arrays.files)}"
+                raise UnusableData(f"{path}: {held}; expected two, the labels {label!r} and the inputs (n, d)")
+            return arrays[others[0]], arrays[label]
+    except BadZipFile as fault:
+        raise UnusableData(f"{path}: not a readable NPZ file: {_first_line(fault)}") from fault
+
+
+def table_of(inputs: Any, labels: Any, *, label: str | None = None, seed: int = 0) -> Table:
+    """Inputs (n, d), an array or a table with named columns, and labels (n,), as a `Table`.
+
+    Raises:
+        UnusableData: if nothing can be said of them.
+    """
+    warnings: list[str] = []
+    names, columns = _named_columns(inputs)
+    outcome, name, classes = _numeric_labels(labels, label, warnings)
+    if isinstance(columns, np.ndarray):
+        matrix = columns
+    else:
+        names, matrix = _numeric_columns(names, columns, warnings)
+    if len(matrix) != len(outcome):
+        raise UnusableData(f"X has {len(matrix)} rows and y has {len(outcome)}: one label for each row is expected")
+    given, draw = matrix.shape, np.random.default_rng(seed)
+    order = draw.permutation(len(matrix))
+    most = max(LEAST_ROWS, MOST_NUMBERS // max(1, matrix.shape[1]))
+    if len(order) > most:
+        warnings.append(f"{most:,} of {len(order):,} rows are looked at, drawn at random, to bound memory")
+        order = order[:most]
+    matrix, outcome = np.asarray(matrix[order], dtype=np.float64), outcome[order]
+    matrix[~np.isfinite(matrix)] = np.nan
+    missing = int(np.isnan(matrix).sum())
+    names, matrix, outcome = _without_missing(names, matrix, outcome, warnings)
+    names, matrix = _varying(names, matrix, warnings)
+    _look_at_labels(outcome, name, classes, warnings)
+    _look_for_copies(names, matrix, outcome, name, warnings)
+    return Table(matrix, outcome, tuple(names), name, given[0], given[1], missing, classes, tuple(warnings))
+
+
+def _named_columns(inputs: Any) -> tuple[list[str], Any]:
+    """Names, and either a numeric array (n, d) or the columns one by one."""
+    if hasattr(inputs, "iloc") and hasattr(inputs, "columns"):
+        return [str(name) for name in inputs.columns], [inputs.iloc[:, place] for place in range(inputs.shape[1])]
+    found = np.asarray(inputs)
+    if found.ndim == 1:
+        found = found[:, None]
+    if found.ndim != 2 or not found.size:
+        raise UnusableData(f"X has the shape {found.shape}: a table (n, d) with rows and columns is expected")
+    names = [f"x{place + 1}" for place in range(found.shape[1])]
+    numeric = found.dtype.kind in "fiub"
+    return names, found if numeric else [found[:, place] for place in range(found.shape[1])]
+
+
+def _numbers(column: Any) -> Floats | None:
+    """A column as numbers, what is not one being missing; None for text, dates and others."""
+    import pandas
+
+    series = pandas.Series(column)
+    if series.dtype.kind in "fiub":
+        return series.to_numpy(dtype=np.float64, na_value=np.nan)
+    if series.dtype.kind in "mMc" or isinstance(series.dtype, pandas.CategoricalDtype):
+        return None
+    found = pandas.to_numeric(series, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    return found if np.isfinite(found).sum() >= max(1, 0.5 * series.notna().sum()) else None
+
+
+def _numeric_columns(names: Sequence[str], columns: Sequence[Any], warnings: list[str]) -> tuple[list[str], Floats]:
+    found = {place: numbers for place, column in enumerate(columns) if (numbers := _numbers(column)) is not None}
+    text = [name for place, name in enumerate(names) if place not in found]
+    if not found:
+        raise UnusableData(f"none of the columns {_some(names)} is numeric; code categories as numbers first")
+    if text:
+        warnings.append(f"not numeric, left out: {_some(text)}; code categories as columns of 0 and 1 to keep them")
+    return [names[place] for place in found], np.column_stack(list(found.values()))
+
+
+def _numeric_labels(labels: Any, label: str | None, warnings: list[str]) -> tuple[Floats, str, tuple[str, ...] | None]:
+    name = label or str(getattr(labels, "name", None) or "y")
+    column = labels if hasattr(labels, "iloc") else np.asarray(labels)
+    if column.ndim == 2 and column.shape[1] == 1:
+        column = column.iloc[:, 0] if hasattr(column, "iloc") else column[:, 0]
+    if column.ndim != 1:
+        raise UnusableData(f"the label {name!r} has the shape {column.shape}: one number for each row is expected")
+    numbers = _numbers(column)
+    if numbers is not None:
+        return np.where(np.isfinite(numbers), numbers, np.nan), name, None
+    import pandas
+
+    series = pandas.Series(column)
+    known = series.notna().to_numpy()
+    classes, codes = np.unique(series[known].astype(str).to_numpy(dtype=str), return_inverse=True)
+    if not 2 <= len(classes) <= MOST_CLASSES:
+        raise UnusableData(
+            f"the label {name!r} is text with {len(classes)} different values, such as an id or a name: a number, or "
+            f"2 to {MOST_CLASSES} classes, is expected"
+        )
+    if len(classes) > 2:
+        warnings.append(
+            f"the {len(classes)} classes of {name!r} are coded 0, 1, .. in alphabetical order: what is said of the "
+            "label itself depends on it, what is said of functions of the label does not"
+        )
+    outcome = np.full(len(series), np.nan)
+    outcome[known] = codes
+    return outcome, name, tuple(str(one) for one in classes)
+
+
+def _without_missing(
+    names: list[str], matrix: Floats, outcome: Floats, warnings: list[str]
+) -> tuple[list[str], Floats, Floats]:
+    gone = np.isnan(matrix)
+    sparse = gone.mean(axis=0) > _SOME_MISSING
+    if sparse.all():
+        raise UnusableData("more than half of every column is missing")
+    if sparse.any():
+        warnings.append(f"more than half missing, left out: {_some(np.array(names)[sparse])}")
+        names, matrix, gone = (
+            [n for n, bad in zip(names, sparse, strict=True) if not bad],
+            matrix[:, ~sparse],
+            gone[:, ~sparse],
+        )
+    bad = gone.any(axis=1) | np.isnan(outcome)
+    if bad.any():
+        warnings.append(f"{bad.sum():,} of {len(bad):,} rows have missing values and are left out")
+        matrix, outcome = matrix[~bad], outcome[~bad]
+    if len(matrix) < LEAST_ROWS:
+        remedy = "; fill in missing values first, or leave out the columns that have them" if bad.any() else ""
+        raise UnusableData(f"{len(matrix)} rows to look at, at least {LEAST_ROWS} are needed{remedy}")
+    return names, matrix, outcome
+
+
+def _varying(names: list[str], matrix: Floats, warnings: list[str]) -> tuple[list[str], Floats]:
+    spread = matrix.std(axis=0)
+    varied = spread > 1e-10 * (np.abs(matrix.mean(axis=0)) + np.finfo(float).tiny)
+    if not varied.any():
+        raise UnusableData("every column is constant: there is nothing that a label could depend on")
+    if varied.all():
+        return names, matrix
+    warnings.append(f"constant, left out: {_some(np.array(names)[~varied])}")
+    return [n for n, good in zip(names, varied, strict=True) if good], matrix[:, varied]
+
+
+def _look_at_labels(outcome: Floats, name: str, classes: tuple[str, ...] | None, warnings: list[str]) -> None:
+    values = np.unique(outcome)
+    if len(values) < 2:
+        raise UnusableData(f"the label {name!r} is constant: there is nothing to learn")
+    if classes is None and _numbered(values, outcome):
+        warnings.append(f"the label {name!r} numbers the rows, as an id does: is it what you want to predict?")
+
+
+def _numbered(values: Floats, column: Floats) -> bool:
+    """Whether all are different and follow each other as integers do."""
+    return len(values) == len(column) and bool(np.all(np.diff(values) == 1))
+
+
+def _may_number(column: Floats) -> bool:
+    """Whether the first rows do not speak against it, so that most columns need not be sorted."""
+    return bool(np.all(column[:100] == np.round(column[:100]))) and len(np.unique(column[:100])) == len(column[:100])
+
+
+def _look_for_copies(names: list[str], matrix: Floats, outcome: Floats, label: str, warnings: list[str]) -> None:
+    count = len(matrix)
+    centred = (outcome - outcome.mean()) / outcome.std()
+    tied = np.abs(centred @ matrix / (count * matrix.std(axis=0)))  # they sum to zero
+    if (tied > 1 - 1e-9).any():
+        warnings.append(f"the label {label!r} is a multiple of {_some(np.array(names)[tied > 1 - 1e-9])}: is it meant?")
+    ids = [
+        name
+        for name, column in zip(names, matrix.T, strict=True)
+        if _may_number(column) and _numbered(np.unique(column), column)
+    ]
+    if ids:
+        warnings.append(f"columns that number the rows, as an id does: {_some(ids)}")
+    mixing = np.random.default_rng(1).standard_normal(matrix.shape[1])
+    doubled = count - len(np.unique(np.column_stack([matrix @ mixing, outcome]), axis=0))
+    if doubled > 0.01 * count:
+        warnings.append(
+            f"{doubled:,} of {count:,} rows are copies of others: errors and p-values take rows for independent, and "
+            "are too small"
+        )
+
+
+def _some(names: Any) -> str:
+    shown = [repr(str(name)) for name in names]
+    more = f" and {len(shown) - _NAMED:,} more" if len(shown) > _NAMED else ""
+    return ", ".join(shown[:_NAMED]) + more
+
+
+def _first_line(fault: Exception) -> str:
+    return (str(fault).splitlines() or [type(fault).__name__])[0]

@@ -1,0 +1,243 @@
+"""Which directions of isotropic inputs the label depends on, how many of them noise would not show, and how well.
+
+The next direction is looked for in the coordinates off those found, at the first order in them, by all functions of
+label and known coordinates together, and at the second order, by each function of the label: the first two steps of
+the grand staircase, on data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from featlab import interruption
+from featlab.diagnosis.responses import conditional_responses, fit_links
+from featlab.gaussian.hermite import Floats
+
+LEVEL = 0.05
+MOST_DIRECTIONS = 4
+_PERMUTATIONS, _FEWER_PERMUTATIONS = 99, 39
+_ROUNDS = 12  # of the power iteration of the test
+_MORE_ROUNDS = 60
+_REFINEMENTS, _FEWER_REFINEMENTS, _LEAST_STEP, _LEAST_GAIN = 20, 6, 0.05, 0.2
+# Operations that the second order's permutations of one step may take, and numbers that a block of them may hold.
+_WORK, _BLOCK = 8e10, 2e7
+_LARGE = 4e6
+_NOTHING_LEFT = 1e-3
+
+
+@dataclass(frozen=True)
+class Step:
+    """How a direction was found: at which order, by which function of the label (second order only).
+
+    `p_value`: (1 + permutations that reach it) / (1 + permutations).
+    """
+
+    order: int
+    function: int
+    p_value: float
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """The directions found.
+
+    Attributes:
+        rows: orthonormal (k, q).
+        steps: of each.
+        next_p_value: of the one that was not found; None if no more were looked for: there are `MOST_DIRECTIONS`, or
+            they leave less than a thousandth of the label.
+        permutations: of each step.
+        tested_rows: on how many samples the second order was tested.
+    """
+
+    rows: Floats
+    steps: tuple[Step, ...]
+    next_p_value: float | None
+    permutations: int
+    tested_rows: int
+
+
+def search(
+    inputs: Floats, responses: Floats, functions: int, draw: np.random.Generator, level: float = LEVEL
+) -> Search:
+    """Directions one after the other, each against permutations of its label, until one is not significant.
+
+    Statement: if there is no direction, labels and inputs are exchangeable: the permuted statistics and the one of
+    the data have the same law, and the chance of any direction is at most `level`, for any law of the inputs. The
+    orders are combined by the largest of their statistics, each in standard deviations from its mean over data and
+    permutations together, which keeps this exact. If k directions are all there are and the inputs are Gaussian, the
+    same holds for one more, up to what the errors of these k do, of which `conditional_responses` takes off the first
+    order.
+
+    Args:
+        inputs: (n, q) of mean 0 and covariance I, rows in random order; float32 is enough.
+        responses, functions: of the label, as `all_responses` has them.
+    """
+    count, dim = inputs.shape
+    permutations = _PERMUTATIONS if inputs.size <= _LARGE else _FEWER_PERMUTATIONS
+    tested = int(min(count, max(200, _WORK / (4.0 * dim * permutations * functions * _ROUNDS))))
+    rows, steps = np.zeros((0, dim)), list[Step]()
+    while len(rows) < min(MOST_DIRECTIONS, dim):
+        first, second = conditional_responses(responses, functions, along(inputs, rows))
+        if not first.shape[1] or (len(rows) and _explained(responses, along(inputs, rows))):
+            return Search(rows, tuple(steps), None, permutations, tested)
+        orders = [np.arange(count), *(draw.permutation(count) for _ in range(permutations))]
+        start = _off(np.asarray(draw.standard_normal(dim)), rows)
+        statistics = np.column_stack(
+            [_first_statistics(inputs, first, orders, rows)]
+            + [_second_statistics(inputs[:tested], column, orders, rows, start) for column in second.T]
+        )
+        spread = statistics.std(axis=0)
+        scores = (statistics - statistics.mean(axis=0)) / np.where(spread > 0, spread, 1)
+        largest = scores.max(axis=1)
+        p_value = float(np.mean(largest >= largest[0] * (1 - 1e-12) if largest[0] > 0 else np.ones(len(largest))))
+        if p_value > level:
+            return Search(rows, tuple(steps), p_value, permutations, tested)
+        # The first order, unless it shows less than half as much: far above all permutations scores say no more.
+        best = 0 if scores[0, 0] >= 0.5 * largest[0] else int(np.argmax(scores[0]))
+        if best == 0:
+            direction = np.linalg.svd(_first_moments(inputs, first, rows), full_matrices=False)[2][0]
+        else:
+            direction = _leading(inputs, second[:, best - 1], rows, start, _MORE_ROUNDS)
+        steps.append(Step(1 if best == 0 else 2, max(0, best - 1), p_value))
+        rows = refine(inputs, responses, np.concatenate([rows, direction[None]]))
+    return Search(rows, tuple(steps), None, permutations, tested)
+
+
+def _explained(responses: Floats, fields: Floats) -> bool:
+    """Whether the label itself, the last response, has nothing left to explain but what the fit of its link misses."""
+    return bool(np.mean(fit_links(responses[:, -1:], fields).left ** 2) < _NOTHING_LEFT * np.var(responses[:, -1]))
+
+
+def refine(inputs: Floats, responses: Floats, rows: Floats, most: int = _REFINEMENTS) -> Floats:
+    """Directions (k, q) that fit better what can be told of the label along them.
+
+    Statement: with links g_l fitted along the directions, residuals e_l and weights w_l = 1 / mean(e_l^2), the
+    directions change by H^-1 mean(sum_l w_l e_l grad g_l z^T), H = mean(sum_l w_l grad g_l grad g_l^T): a step of
+    Gauss and Newton for inputs of covariance I, which is taken while it lowers sum_l log mean(e_l^2).
+    """
+    best = fit_links(responses, along(inputs, rows))
+    loss = _loss(best.left)
+    size = 1.0
+    for _ in range(most):
+        interruption.check()
+        weights = 1 / np.maximum(np.mean(best.left**2, axis=0), np.finfo(float).tiny)
+        scores = np.sum(best.slopes * best.left * weights, axis=2)
+        curvature = np.einsum("inl,jnl,l->ij", best.slopes, best.slopes, weights, optimize=True) / len(inputs)
+        change = _off((scores.astype(inputs.dtype) @ inputs).astype(float) / len(inputs), rows)
+        step = np.linalg.lstsq(curvature, change, rcond=1e-6)[0]
+        while size > _LEAST_STEP:
+            tried = np.linalg.svd(rows + size * step, full_matrices=False)
+            moved = tried[0] @ tried[2]
+            fit = fit_links(responses, along(inputs, moved))
+            if _loss(fit.left) < loss:
+                break
+            size /= 2
+        else:
+            return rows
+        gain = loss - _loss(fit.left)
+        rows, best, loss, size = moved, fit, _loss(fit.left), min(1.0, 2 * size)
+        if gain < _LEAST_GAIN / len(inputs):
+            break
+    return rows
+
+
+def _loss(left: Floats) -> float:
+    return float(np.sum(np.log(np.mean(left**2, axis=0) + np.finfo(float).tiny)))
+
+
+def follow(found: Search, inputs: Floats, responses: Floats, functions: int) -> Floats:
+    """The directions (k, q) that the same steps find on other rows (m, q), which know nothing of those of the search;
+    turned among themselves so as to lie nearest to these."""
+    rows = np.zeros((0, inputs.shape[1]))
+    for step in found.steps:
+        first, second = conditional_responses(responses, functions, along(inputs, rows))
+        if step.order == 1:
+            direction = np.linalg.svd(_first_moments(inputs, first, rows), full_matrices=False)[2][0]
+        else:
+            start = _off(np.random.default_rng(0).standard_normal(rows.shape[1]), rows)
+            column = second[:, min(step.function, second.shape[1] - 1)]
+            direction = _leading(inputs, column, rows, start, _MORE_ROUNDS)
+        rows = refine(inputs, responses, np.concatenate([rows, direction[None]]))
+    left, _, right = np.linalg.svd(found.rows @ rows.T)
+    return (left @ right) @ rows
+
+
+def bootstrap_angles(
+    found: Search, inputs: Floats, responses: Floats, draw: np.random.Generator, repetitions: int
+) -> Floats:
+    """Angles in degrees (repetitions, k) between each direction and the truth, as resampling rows has them.
+
+    Statement: let a direction be w + e with an error |e|^2 = s, off w and independent of it, and one from resampled
+    rows have another such error on top. Their cosine c has c^2 = (1 + s)/(1 + 2 s); that with w is
+    1/(1 + s) = 2 - 1/c^2. Where c^2 <= 1/2 the angle is 90 degrees: nothing can be said.
+    """
+    angles = []
+    for _ in range(repetitions):
+        chosen = draw.integers(len(inputs), size=len(inputs))
+        rows = refine(inputs[chosen], responses[chosen], found.rows, _FEWER_REFINEMENTS)
+        squares = np.sum((found.rows @ rows.T) ** 2, axis=1)
+        error = (1 - squares) / np.maximum(2 * squares - 1, 1e-12)
+        angles.append(np.degrees(np.arctan(np.sqrt(np.maximum(error, 0)))))
+    return np.array(angles)
+
+
+def _first_moments(inputs: Floats, responses: Floats, rows: Floats) -> Floats:
+    """mean(phi z^T) (L, q), off the known rows."""
+    return _off((responses.T.astype(inputs.dtype) @ inputs).astype(float) / len(inputs), rows)
+
+
+def _first_statistics(inputs: Floats, responses: Floats, orders: list[np.ndarray], rows: Floats) -> Floats:
+    """The largest singular value of mean(phi z^T) with responses in each of the orders."""
+    size, found = max(1, int(_BLOCK / responses.size)), list[float]()
+    for begin in range(0, len(orders), size):
+        interruption.check()
+        block = np.concatenate([responses[order] for order in orders[begin : begin + size]], axis=1)
+        moments = _first_moments(inputs, block, rows).reshape(-1, responses.shape[1], inputs.shape[1])
+        found.extend(np.linalg.svd(moments, compute_uv=False)[:, 0])
+    return np.array(found)
+
+
+def _second_statistics(
+    inputs: Floats, response: Floats, orders: list[np.ndarray], rows: Floats, start: Floats
+) -> Floats:
+    """|B v| with B = mean(phi z z^T), after a power iteration of a fixed length from a fixed start, which is a
+    statistic like any other, and not far from the largest eigenvalue in size; responses in each of the orders."""
+    count = len(inputs)
+    size, found = max(1, int(_BLOCK / count)), list[float]()
+    for begin in range(0, len(orders), size):
+        block = np.stack([response[order[:count]] for order in orders[begin : begin + size]], axis=1)
+        found.extend(_iterated(inputs, block, rows, start, _ROUNDS)[0])
+    return np.array(found)
+
+
+def _leading(inputs: Floats, response: Floats, rows: Floats, start: Floats, rounds: int) -> Floats:
+    return _iterated(inputs, response[:, None], rows, start, rounds)[1][:, 0]
+
+
+def _iterated(inputs: Floats, responses: Floats, rows: Floats, start: Floats, rounds: int) -> tuple[Floats, Floats]:
+    """Sizes (P,) and unit vectors (q, P) of B_p v for each column of responses (n, P)."""
+    weights = responses.astype(inputs.dtype)
+    vectors = np.repeat(start[:, None], responses.shape[1], axis=1)
+    sizes = np.zeros(responses.shape[1])
+    for _ in range(rounds):
+        interruption.check()
+        product = inputs @ vectors.astype(inputs.dtype)
+        product *= weights
+        vectors = _off((inputs.T @ product).T.astype(float) / len(inputs), rows).T
+        sizes = np.linalg.norm(vectors, axis=0)
+        vectors = vectors / np.where(sizes > 0, sizes, 1)
+    return sizes, vectors
+
+
+def along(inputs: Floats, rows: Floats) -> Floats:
+    """Coordinates (n, k) of inputs (n, q) along rows (k, q), without a copy of the inputs in another precision."""
+    return (inputs @ rows.T.astype(inputs.dtype)).astype(float)
+
+
+def _off(vectors: Floats, rows: Floats) -> Floats:
+    """Vectors (..., q) without their parts along orthonormal rows; one vector alone is made a unit vector."""
+    left = vectors - (vectors @ rows.T) @ rows
+    return left / np.linalg.norm(left) if left.ndim == 1 else left

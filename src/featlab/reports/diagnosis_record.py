@@ -1,0 +1,106 @@
+"""A diagnosis as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from featlab.reports.diagnosis_words import advice
+
+if TYPE_CHECKING:
+    from featlab.diagnosis import Findings
+
+
+def diagnosis_record(found: Findings) -> dict[str, Any]:
+    """Everything but the data, ready for `json.dumps`."""
+    table, inputs, spectrum = found.table, found.inputs, found.inputs.spectrum
+    return {
+        "label": table.label,
+        "classes": None if table.classes is None else list(table.classes),
+        "warnings": list(table.warnings),
+        "advice": advice(found),
+        "inputs": {
+            "given_rows": table.given_rows,
+            "given_columns": table.given_columns,
+            "missing": table.missing,
+            "samples": inputs.samples,
+            "dim": len(inputs.columns),
+            "ratio": found.ratio,
+            "frame": inputs.frame,
+            "norm_spread": inputs.norm_spread,
+            "gaussian": inputs.gaussian,
+            "columns": [asdict(one) | {"discrete": one.discrete} for one in inputs.columns],
+            "spectrum": {
+                "eigenvalues": spectrum.eigenvalues.tolist(),
+                "spikes": spectrum.spikes,
+                "edge": spectrum.edge,
+                "distance": spectrum.distance,
+            },
+        },
+        "directions": _directions(found),
+        "orders": _orders(found),
+        "analysis": _analysis(found),
+        "curves": [
+            {
+                "kind": curve.kind,
+                "estimator": curve.estimator,
+                "sizes": list(curve.sizes),
+                "errors": curve.errors.tolist(),
+                "theory": None if curve.theory is None else curve.theory.tolist(),
+            }
+            for curve in found.curves
+        ],
+    }
+
+
+def _directions(found: Findings) -> dict[str, Any]:
+    directions, search = found.directions, found.directions.search
+    return {
+        "count": directions.count,
+        "permutations": search.permutations,
+        "tested_rows": search.tested_rows,
+        "searched_rows": directions.searched_rows,
+        "next_p_value": search.next_p_value,
+        "found": [
+            {
+                "order": step.order,
+                "p_value": step.p_value,
+                "angle": {"median": float(angles[0]), "high": float(angles[1])},
+                "loadings": dict(zip(found.table.columns, loading.tolist(), strict=True)),
+            }
+            for step, angles, loading in zip(search.steps, directions.angles, directions.loadings, strict=True)
+        ],
+    }
+
+
+def _orders(found: Findings) -> dict[str, Any] | None:
+    orders = found.orders
+    if orders is None:
+        return None
+    return {
+        "rows": orders.rows,
+        "information_exponent": asdict(orders.information),
+        "generative_exponent": asdict(orders.generative),
+        "of_label": [asdict(one) | {"visible": one.visible} for one in orders.of_label],
+        "of_functions": [asdict(one) | {"visible": one.visible} for one in orders.of_functions],
+        "links": [
+            {"grid": link.grid.tolist(), "mean": link.mean.tolist(), "half_width": link.half_width.tolist()}
+            for link in orders.links
+        ],
+        "fitted_link": orders.text,
+        "noise": orders.noise,
+    }
+
+
+def _analysis(found: Findings) -> dict[str, Any]:
+    analysis = found.analysis
+    if analysis is None:
+        return {"unanalysed": found.unanalysed}
+    return {
+        "verdict": analysis.verdict.value,
+        "alpha_c": analysis.alpha_c,
+        "alpha_c_error": analysis.alpha_c_error,
+        "information_exponent": analysis.information_exponent,
+        "generative_exponent": analysis.generative_exponent,
+        "doubts": list(analysis.doubts),
+    }

@@ -1,0 +1,258 @@
+"""What a diagnosis says, section by section, for whatever shows it: the screen and the page only lay it out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from featlab.analysis import Verdict
+from featlab.reports.verdict_sentence import verdict_sentence
+
+if TYPE_CHECKING:
+    from featlab.diagnosis import Findings
+    from featlab.diagnosis.curves import Curve
+    from featlab.diagnosis.orders import Coefficient, Exponent
+
+_LOADINGS = 5
+_COLUMNS = 8
+_CERTAIN = 2.0  # standard errors
+
+
+@dataclass(frozen=True)
+class Section:
+    """Sentences, and a table if it has rows."""
+
+    title: str
+    sentences: tuple[str, ...]
+    caption: str = ""
+    headers: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+def heading(found: Findings) -> str:
+    """The data in one line."""
+    rows, columns = found.inputs.samples, len(found.inputs.columns)
+    return f"{found.table.label!r} from {columns:,} columns, {rows:,} rows (n/d = {found.ratio:.3g})"
+
+
+def sections(found: Findings) -> tuple[Section, ...]:
+    """All of them, in the order in which a reader asks."""
+    return (_inputs(found), _directions(found), _orders(found), _enough(found))
+
+
+def _inputs(found: Findings) -> Section:
+    inputs, table = found.inputs, found.table
+    said = [f"{table.given_rows:,} rows of {table.given_columns:,} columns; {table.missing:,} values missing."]
+    discrete = sum(one.discrete for one in inputs.columns)
+    ranked = [one.name for one in inputs.columns if one.ranked]
+    said.append(
+        f"{discrete:,} of the columns used are discrete. Distance of columns from N(0, 1), of distribution functions: "
+        f"{_median(one.distance for one in inputs.columns):.2g} in the median when standardised, "
+        f"{_median(one.rank_distance for one in inputs.columns):.2g} as normal scores."
+    )
+    if ranked:
+        said.append(f"Normal scores take the place of {len(ranked):,} columns of heavy tails: {_some(ranked)}.")
+    said.append(
+        f"Coordinates are {inputs.frame}; the square of their norm varies {inputs.norm_spread:.2g} times as much as "
+        "for Gaussian inputs."
+    )
+    if not inputs.gaussian:
+        said.append(
+            "They are not Gaussian: that there is any direction holds all the same; their number, orders and "
+            "thresholds are those of Gaussian inputs, and here a guide only."
+        )
+    spectrum = inputs.spectrum
+    spikes = ", ".join(f"{value:.3g}" for value in spectrum.eigenvalues[: min(spectrum.spikes, 5)])
+    said.append(
+        f"{spectrum.spikes} eigenvalues of the correlations stand above {spectrum.edge:.3g}, where independent columns "
+        f"would end{f' ({spikes})' if spikes else ''}; the others are {spectrum.distance:.2g} from the law of "
+        "Marchenko and Pastur."
+    )
+    worst = sorted(inputs.columns, key=lambda one: -one.distance)[:_COLUMNS]
+    rows = tuple(
+        (one.name, str(one.values), f"{one.skewness:.2g}", f"{one.kurtosis:.2g}", f"{one.distance:.2g}")
+        for one in worst
+    )
+    headers = ("column", "values", "skewness", "kurtosis - 3", "distance")
+    return Section("Inputs", tuple(said), "The columns farthest from Gaussian", headers, rows)
+
+
+def _directions(found: Findings) -> Section:
+    directions, search = found.directions, found.directions.search
+    tested = f"{search.permutations} permutations, family-wise level 5%"
+    if search.tested_rows < directions.searched_rows:
+        tested += f"; the second order on {search.tested_rows:,} of these rows"
+    if directions.searched_rows < found.inputs.samples:
+        tested = f"looked for in {directions.searched_rows:,} rows drawn at random, to bound the time; {tested}"
+    missed = "" if search.next_p_value is None else f"; the next has p = {search.next_p_value:.2g}"
+    if not directions.count:
+        return Section("Directions", (f"None that noise would not show ({tested}){missed}.",))
+    said = [f"{directions.count} that noise would not show ({tested}){missed}."]
+    if search.next_p_value is None:
+        said.append("No more were looked for.")
+    if found.inputs.frame == "standardised":
+        said.append(
+            "With fewer samples than twice the columns these are not freed from correlations between columns: they "
+            "show what the label goes with, not what it depends on."
+        )
+    rows = []
+    for place, (loading, step) in enumerate(zip(directions.loadings, search.steps, strict=True)):
+        most = np.argsort(-np.abs(loading))[:_LOADINGS]
+        words = ", ".join(f"{loading[column]:+.2f} {found.table.columns[column]}" for column in most)
+        median, high = directions.angles[place]
+        rows.append((f"{place + 1}", f"{step.order}", f"{step.p_value:.2g}", f"{median:.0f} ({high:.0f})", words))
+    headers = ("direction", "order", "p", "angle (95%)", "loadings on standardised columns")
+    caption = "Found at which order; angle to the truth in degrees by resampling, median and 95% quantile"
+    return Section("Directions", tuple(said), caption, headers, tuple(rows))
+
+
+def _orders(found: Findings) -> Section:
+    orders = found.orders
+    if orders is None:
+        words = (
+            "Cannot tell: neither the first nor the second order of the label, or of functions of it, shows "
+            f"a direction from n = {found.inputs.samples:,} (n/d = {found.ratio:.3g}). The label may be noise, the "
+            "signal too weak for these samples, or its generative exponent 3 or more."
+        )
+        return Section("Orders", (words,))
+    said = [
+        f"Information exponent: {_exponent(orders.information, orders.rows)}",
+        f"Generative exponent: {_exponent(orders.generative, orders.rows)}",
+        "Along directions that other rows have found; intervals hold for all orders at once, at 95%.",
+    ]
+    rows = tuple(_order_rows(orders.of_label, orders.of_functions))
+    headers = ("He orders", "of the label", "of functions of it, largest")
+    return Section("Orders", tuple(said), "Coefficients of normalised Hermite polynomials", headers, rows)
+
+
+def _order_rows(of_label: Sequence[Coefficient], of_functions: Sequence[Coefficient]) -> Iterator[tuple[str, ...]]:
+    """Those that are seen, and the pure orders up to three."""
+    for one in of_label:
+        largest = max(
+            (other for other in of_functions if other.degrees == one.degrees), key=lambda other: abs(other.value)
+        )
+        pure = sum(order > 0 for order in one.degrees) == 1 and one.order <= 3
+        if pure or one.visible or largest.visible:
+            name = " ".join(f"He{order}(h{place + 1})" for place, order in enumerate(one.degrees) if order)
+            yield name, _interval(one), _interval(largest)
+
+
+def _interval(one: Coefficient) -> str:
+    return f"{one.value:+.3f} +- {one.half_width:.3f}" + (" *" if one.visible else "")
+
+
+def _exponent(one: Exponent, rows: int) -> str:
+    if one.value is None:
+        return (
+            f"cannot tell below order {one.searched + 1} from n = {rows:,}; coefficients up to {one.hidden:.2g} would "
+            "not be seen."
+        )
+    if one.value == 1:
+        return "1."
+    return (
+        f"{one.value}, as far as n = {rows:,} tells: lower orders with coefficients up to {one.hidden:.2g} "
+        "would not be seen."
+    )
+
+
+def _enough(found: Findings) -> Section:
+    said = [_threshold(found)]
+    rows = []
+    for curve in found.curves:
+        cells = [f"{mean:.3f} +- {error:.3f}" for mean, error in zip(curve.mean, curve.error, strict=True)]
+        rows.append((curve.kind, *cells))
+        if curve.theory is not None:
+            rows.append((f"{curve.kind}, theory", *(f"{value:.3f}" for value in curve.theory)))
+    if not found.curves:
+        return Section("Is n enough?", tuple(said))
+    used = found.curves[0].sizes[-1]
+    if used < 0.7 * found.inputs.samples:
+        said.append(f"Learning curves end at {used:,} samples, to bound the time.")
+    sizes = tuple(f"n = {size:,}" for size in found.curves[0].sizes)
+    caption = "Error on held-out rows over the variance of the label, with one standard error over the splits"
+    return Section("Is n enough?", tuple(said), caption, ("estimator", *sizes), tuple(rows))
+
+
+def _threshold(found: Findings) -> str:
+    analysis, orders = found.analysis, found.orders
+    if analysis is None or orders is None:
+        return f"There is no threshold to hold n/d = {found.ratio:.3g} against: {found.unanalysed}."
+    link = f"The fitted link, {orders.text} with noise of variance {orders.noise:.3g} on a label of variance 1, is"
+    if analysis.verdict is Verdict.EASY and analysis.alpha_c:
+        times = found.ratio / analysis.alpha_c
+        enough = f"n/d = {found.ratio:.3g} is {_number(times)} times that"
+        return f"{link} EASY: its first directions can be found from n/d = {analysis.alpha_c:.3g} on; {enough}."
+    return f"{link} {analysis.verdict}: {verdict_sentence(analysis)} Here n/d = {found.ratio:.3g}."
+
+
+def advice(found: Findings) -> str:
+    """What to use, and how much more samples would help."""
+    if not found.curves:
+        return _without_curves(found)
+    best = min(found.curves, key=lambda curve: float(curve.mean[-1]))
+    chosen = next(curve for curve in found.curves if _as_good(curve, best))
+    error, spread = float(chosen.mean[-1]), float(chosen.error[-1])
+    if error > 1 - _CERTAIN * spread:
+        nothing = "No estimator does better than the mean of the label"
+        if not found.directions.count:
+            return f"{nothing}, and no direction is seen: these samples show nothing to learn."
+        return f"{nothing} at n = {chosen.sizes[-1]:,}, though a direction is seen: use more samples, or fewer columns."
+    use = f"Use {chosen.estimator} ({chosen.kind}): error {error:.3f} +- {spread:.3f} of the variance"
+    if chosen is not best:
+        use += f", as good as {best.kind} within the errors"
+    return f"{use}. {_more(chosen)}{_below(found)}"
+
+
+def _as_good(curve: Curve, best: Curve) -> bool:
+    """Whether a paired difference of errors is within two standard errors; the simpler kinds come first."""
+    apart = curve.errors[:, -1] - best.errors[:, -1]
+    return float(apart.mean()) <= _CERTAIN * float(apart.std(ddof=1)) / np.sqrt(len(apart))
+
+
+def _more(curve: Curve) -> str:
+    if len(curve.sizes) < 2:
+        return "There are too few rows to tell whether more would help."
+    size = curve.sizes[-1]
+    gains = -np.diff(curve.errors, axis=1)
+    last, spread = float(gains[:, -1].mean()), float(gains[:, -1].std(ddof=1)) / np.sqrt(len(gains))
+    if last <= _CERTAIN * spread:
+        return (
+            f"The last doubling, to n = {size:,}, changed it by {-last:+.3f} +- {spread:.3f}: more samples help little."
+        )
+    before = float(gains[:, -2].mean()) if gains.shape[1] > 1 else last
+    shrink = min(1.0, last / before) if before > 0 else 1.0
+    expected = max(0.0, float(curve.mean[-1]) - last * shrink)
+    return (
+        f"More samples help: from n = {curve.sizes[-2]:,} to {size:,} it fell by {last:.3f} +- {spread:.3f}; going "
+        f"on like this, n = {2 * size:,} would give about {expected:.3f}."
+    )
+
+
+def _below(found: Findings) -> str:
+    alpha = found.analysis.alpha_c if found.analysis is not None else None
+    if alpha and found.ratio < alpha:
+        needed = int(np.ceil(alpha * len(found.inputs.columns)))
+        return f" Theory asks for n = {needed:,} before the directions of the fitted link can be found at all."
+    return ""
+
+
+def _without_curves(found: Findings) -> str:
+    if not found.directions.count:
+        return "No direction is seen: these samples show nothing to learn at the first two orders."
+    return f"{found.directions.count} directions are seen. Learning curves were not asked for.{_below(found)}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.2g}" if value < 100 else f"{value:,.0f}"
+
+
+def _median(values: Iterator[float]) -> float:
+    return float(np.median(list(values)))
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _LOADINGS:,} more" if len(names) > _LOADINGS else ""
+    return ", ".join(names[:_LOADINGS]) + more

@@ -1,0 +1,155 @@
+"""The whole diagnosis: known truth, shipped data sets, the advice, theory over a curve, text, JSON and page."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn import datasets
+from typer.testing import CliRunner
+
+import featlab
+from featlab.cli.app import app
+from featlab.reports import diagnosis as reporting
+
+
+@cache
+def known() -> featlab.Diagnosis:
+    """A quadratic link of one direction, on inputs whose first column is wide."""
+    draw = np.random.default_rng(0)
+    inputs = draw.standard_normal((600, 8))
+    inputs[:, 1] += inputs[:, 0]
+    labels = inputs[:, 0] ** 2 + 0.3 * draw.standard_normal(600)
+    return featlab.diagnose(inputs, labels)
+
+
+def test_known_truth() -> None:
+    found = known().findings
+    assert found.directions.count == 1
+    assert abs(found.directions.loadings[0, 0]) > 0.95
+    assert found.orders is not None
+    assert found.orders.information.value == found.orders.generative.value == 2
+    assert found.analysis is not None
+    assert found.analysis.verdict == "EASY"
+    assert found.analysis.alpha_c is not None
+    assert found.analysis.alpha_c < found.ratio
+    errors = {curve.kind: float(curve.mean[-1]) for curve in found.curves}
+    assert errors["feature learning"] < 0.3 < 0.8 < errors["linear"]
+    assert "RidgeCV" not in known().advice
+
+
+def test_it_is_the_same_again_and_words_say_what_numbers_say() -> None:
+    diagnosis = known()
+    record = diagnosis.to_dict()
+    json.dumps(record, allow_nan=False)
+    text = str(diagnosis)
+    assert f"n/d = {record['inputs']['ratio']:.3g}" in text
+    assert "Information exponent: 2, as far as n = 600 tells" in text
+    assert record["directions"]["found"][0]["loadings"]["x1"] == max(
+        record["directions"]["found"][0]["loadings"].values()
+    )
+    page = diagnosis.to_html()
+    assert page.count("<svg") == 3
+    assert "http://" not in page.replace("http://www.w3.org", "").replace("http://purl.org", "")
+    assert diagnosis.plot().axes
+    assert repr(diagnosis).startswith("<Diagnosis: 'y' from 8 columns, 600 rows")
+
+
+def test_names_are_escaped(tmp_path: Path) -> None:
+    import pandas
+
+    draw = np.random.default_rng(1)
+    frame = pandas.DataFrame(draw.standard_normal((100, 2)), columns=["<script>x</script>", "b"])
+    page = featlab.diagnose(frame, frame["b"] ** 2, label="<i>y</i>", curves=False).to_html()
+    assert "<script>x" not in page
+    assert "<i>y" not in page
+
+
+def test_noise_is_called_noise() -> None:
+    draw = np.random.default_rng(2)
+    diagnosis = featlab.diagnose(draw.standard_normal((200, 5)), draw.standard_normal(200))
+    assert diagnosis.findings.directions.count == 0
+    assert "nothing to learn" in diagnosis.advice
+    assert "Cannot tell" in str(diagnosis)
+    assert json.loads(json.dumps(diagnosis.to_dict(), allow_nan=False))["orders"] is None
+    assert diagnosis.to_html().count("<svg") == 2
+
+
+def test_theory_lies_over_the_linear_curve() -> None:
+    """On a linear target; a theory with half the noise would be off by a third where samples are many."""
+    draw = np.random.default_rng(3)
+    inputs = draw.standard_normal((1200, 30))
+    labels = inputs[:, 0] + draw.standard_normal(1200)
+    curve = featlab.diagnose(inputs, labels).findings.curves[0]
+    assert curve.kind == "linear"
+    assert curve.theory is not None
+    allowed = 3 * np.maximum(curve.error, 0.5 / np.sqrt(300))  # of 300 rows of a test, each of about half the variance
+    assert np.all(np.abs(curve.mean - curve.theory) < allowed)
+    assert abs(curve.mean[-1] - curve.theory[-1] / 2) > allowed[-1]
+
+
+@pytest.mark.parametrize("name", ["diabetes", "breast_cancer", "digits", "wine"])
+def test_shipped_data_sets(name: str) -> None:
+    data = getattr(datasets, f"load_{name}")(as_frame=name != "digits")
+    diagnosis = featlab.diagnose(data.data, data.target, curves=name == "diabetes")
+    assert diagnosis.findings.directions.count > 0  # all of them can be predicted, and linearly
+    assert diagnosis.findings.directions.search.steps[0].order == 1
+    assert "<svg" in diagnosis.to_html()
+
+
+def test_planted_labels_on_real_inputs_are_found() -> None:
+    inputs = datasets.load_diabetes(as_frame=True).data
+    standard = (inputs - inputs.mean()) / inputs.std()
+    labels = np.tanh(standard["bmi"] - standard["bp"]) + 0.2 * np.random.default_rng(0).standard_normal(len(inputs))
+    loadings = featlab.diagnose(inputs, labels, curves=False).findings.directions.loadings[0]
+    assert abs(loadings[inputs.columns.get_loc("bmi")]) > 0.6
+    assert abs(loadings[inputs.columns.get_loc("bp")]) > 0.6
+
+
+@pytest.mark.parametrize("shape", [(40, 60), (60, 1), (50, 40)])
+def test_few_rows_and_one_column(shape: tuple[int, int]) -> None:
+    draw = np.random.default_rng(4)
+    inputs = draw.standard_normal(shape)
+    diagnosis = featlab.diagnose(inputs, inputs[:, 0] + 0.1 * draw.standard_normal(shape[0]))
+    assert diagnosis.findings.inputs.frame == ("whitened" if shape[0] >= 2 * shape[1] else "standardised")
+    assert str(diagnosis)
+    assert diagnosis.to_html()
+
+
+def test_misuse() -> None:
+    with pytest.raises(featlab.InvalidParameter, match="y is needed"):
+        featlab.diagnose(np.zeros((40, 2)))
+    with pytest.raises(featlab.InvalidParameter, match="label is needed"):
+        featlab.diagnose("data.csv")
+    with pytest.raises(featlab.InvalidParameter, match="seed"):
+        featlab.diagnose(np.zeros((40, 2)), np.zeros(40), seed=-1)
+
+
+def test_without_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reporting, "find_spec", lambda name: None if name == "sklearn" else find_spec(name))
+    with pytest.raises(featlab.FeatlabError, match=r"pip install 'featlab\[sklearn\]'"):
+        featlab.diagnose(np.zeros((40, 2)), np.zeros(40))
+
+
+def test_the_command(tmp_path: Path) -> None:
+    draw = np.random.default_rng(5)
+    inputs = draw.standard_normal((200, 3))
+    np.savez(tmp_path / "data.npz", X=inputs, y=inputs[:, 0])
+    run, path = CliRunner(), str(tmp_path / "data.npz")
+    page = tmp_path / "page.html"
+    done = run.invoke(app, ["diagnose", path, "--label", "y", "--json", "--no-curves", "--html", str(page)])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["directions"]["count"] == 1
+    assert "<svg" in page.read_text(encoding="utf-8")
+    for arguments, words in (
+        ([path, "--label", "z"], "the labels 'z'"),
+        ([str(tmp_path / "none.csv"), "--label", "y"], "expected a file that is there"),
+        ([path, "--label", "y", "--seed", "-1"], "--seed: got -1"),
+    ):
+        done = run.invoke(app, ["diagnose", *arguments])
+        assert done.exit_code == 2
+        assert words in done.output

@@ -1,0 +1,131 @@
+"""Bad data: a warning or an error that says what to do, never a traceback of somebody else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+
+import featlab
+from featlab.diagnosis import UnusableData
+from featlab.diagnosis.reading import read_file, table_of
+
+ROWS = 60
+
+
+def good() -> tuple[Any, Any]:
+    draw = np.random.default_rng(0)
+    return draw.standard_normal((ROWS, 3)), draw.standard_normal(ROWS)
+
+
+def warned(inputs: Any, labels: Any) -> str:
+    return " | ".join(table_of(inputs, labels).warnings)
+
+
+def test_good_data_are_not_complained_of() -> None:
+    table = table_of(*good())
+    assert not table.warnings
+    assert table.columns == ("x1", "x2", "x3")
+    assert sorted(table.labels) == sorted(good()[1])
+
+
+def test_constant_columns_are_left_out() -> None:
+    inputs, labels = good()
+    inputs[:, 1] = 1e9 + 0.1
+    assert "constant, left out: 'x2'" in warned(inputs, labels)
+    with pytest.raises(UnusableData, match="every column is constant"):
+        table_of(np.ones((ROWS, 2)), labels)
+
+
+def test_missing_values() -> None:
+    inputs, labels = good()
+    inputs[:5, 0], inputs[7, 1], labels[9] = np.nan, np.inf, np.nan
+    table = table_of(inputs, labels)
+    assert "7 of 60 rows have missing values" in table.warnings[0]
+    assert len(table.labels) == ROWS - 7
+    inputs[:40, 2] = np.nan
+    assert "more than half missing, left out: 'x3'" in warned(inputs, labels)
+    inputs[:] = np.nan
+    with pytest.raises(UnusableData, match="more than half of every column"):
+        table_of(inputs, labels)
+
+
+def test_text() -> None:
+    inputs, labels = good()
+    frame = pandas.DataFrame(inputs, columns=["a", "b", "c"]).assign(town=["x", "y"] * (ROWS // 2))
+    assert "not numeric, left out: 'town'" in warned(frame, labels)
+    with pytest.raises(UnusableData, match="none of the columns 'town' is numeric"):
+        table_of(frame[["town"]], labels)
+    table = table_of(inputs, frame["town"])
+    assert table.classes == ("x", "y")
+    assert set(table.labels) == {0.0, 1.0}
+    assert "alphabetical order" in warned(inputs, ["x", "y", "z"] * (ROWS // 3))
+
+
+def test_labels_that_are_an_id() -> None:
+    inputs, labels = good()
+    assert "numbers the rows" in warned(inputs, np.arange(ROWS))
+    with pytest.raises(UnusableData, match="text with 60 different values, such as an id"):
+        table_of(inputs, [f"customer {row}" for row in range(ROWS)])
+    with pytest.raises(UnusableData, match="constant: there is nothing to learn"):
+        table_of(inputs, np.ones(ROWS))
+    inputs[:, 2] = np.arange(ROWS)
+    assert "columns that number the rows, as an id does: 'x3'" in warned(inputs, labels)
+    inputs[:, 1] = 2 * labels - 1
+    assert "multiple of 'x2'" in warned(inputs, labels)
+
+
+def test_duplicated_rows_and_shapes() -> None:
+    inputs, labels = good()
+    assert "60 of 120 rows are copies" in warned(np.tile(inputs, (2, 1)), np.tile(labels, 2))
+    assert table_of(inputs[:, 0], labels).inputs.shape == (ROWS, 1)
+    for bad, words in (((inputs[:-1], labels), "59 rows and y has 60"), ((inputs[:5], labels[:5]), "at least 30")):
+        with pytest.raises(UnusableData, match=words):
+            table_of(*bad)
+    with pytest.raises(UnusableData, match="a table"):
+        table_of(np.zeros((2, 2, 2)), labels)
+    with pytest.raises(UnusableData, match="one number for each row"):
+        table_of(inputs, np.zeros((ROWS, 2)))
+
+
+def test_a_million_rows_are_read_whole_or_drawn_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(0)
+    assert len(table_of(draw.standard_normal((10**6, 1)), draw.standard_normal(10**6)).labels) == 10**6
+    monkeypatch.setattr("featlab.diagnosis.reading.MOST_NUMBERS", 120)
+    assert "40 of 60 rows are looked at, drawn at random" in warned(*good())
+
+
+def test_files(tmp_path: Path) -> None:
+    inputs, labels = good()
+    frame = pandas.DataFrame(inputs, columns=["a", "b", "c"]).assign(y=labels)
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    frame.to_parquet(tmp_path / "data.parquet")
+    np.savez(tmp_path / "data.npz", X=inputs, y=labels)
+    tables = [table_of(*read_file(tmp_path / f"data.{kind}", "y")) for kind in ("csv", "parquet", "npz")]
+    for table in tables:
+        assert np.allclose(table.inputs, tables[0].inputs)
+    assert tables[0].columns == ("a", "b", "c")
+    with pytest.raises(featlab.InvalidParameter, match=r"one of the columns of data\.csv: 'a', 'b', 'c', 'y'"):
+        read_file(tmp_path / "data.csv", "z")
+    with pytest.raises(featlab.InvalidParameter, match=r"ends in \.csv, \.parquet, \.npz"):
+        read_file(tmp_path / "data.xlsx", "y")
+    with pytest.raises(UnusableData, match="the labels 'z' and the inputs"):
+        read_file(tmp_path / "data.npz", "z")
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "npz"])
+@pytest.mark.parametrize("content", [b"", b"\x00\xff\xfe nonsense", b"PK\x03\x04 no archive"])
+def test_broken_files(tmp_path: Path, kind: str, content: bytes) -> None:
+    path = tmp_path / f"data.{kind}"
+    path.write_bytes(content)
+    with pytest.raises(featlab.FeatlabError):
+        read_file(path, "y")
+
+
+def test_objects_are_not_unpickled(tmp_path: Path) -> None:
+    np.savez(tmp_path / "data.npz", X=np.array([{}] * 3), y=np.zeros(3))
+    with pytest.raises(UnusableData, match="not a readable NPZ"):
+        read_file(tmp_path / "data.npz", "y")
