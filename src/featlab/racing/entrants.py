@@ -23,7 +23,7 @@ _ACTIVATION, _BIAS = "tanh", 0.5
 _REUSED_STEPS = 8
 _AMP_ITERATIONS = 100
 _FORGETS = 100.0  # a step so large that the start is forgotten
-# Inputs of all seeds that are less are stored: the program of a stored design compiles in half the time of a virtual one.
+# Smaller inputs (of all seeds) are stored: programs of a stored design compile in half the time of virtual ones.
 _STORED_BYTES = 2**28
 _ANGLES, _ROWS, _RISK = ("subspace",), ("cosine", "gram"), ("risk",)
 
