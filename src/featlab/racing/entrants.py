@@ -164,9 +164,9 @@ ENTRANTS = (
     ),
     Entrant("online-sgd", "one-pass SGD", _sgd, "correlation loss, on the sphere, one step size", "times"),
     Entrant("extragradient", "extragradient", _extragradient, "the same with an inner step on each sample", "times"),
-    Entrant("kernel-ridge", "kernel ridge", _named("kernel-ridge"), "exponential kernel", observe=_RISK),
     Entrant(
         "random-features", "random features", _features, "2 d relu neurons, leave-one-out ridge", "readout", 1, _RISK
     ),
     Entrant("bayes-amp", "Bayes-AMP", _amp, f"{_AMP_ITERATIONS} iterations at most, from nothing; knows the link"),
+    Entrant("kernel-ridge", "kernel ridge", _named("kernel-ridge"), "exponential kernel", observe=_RISK),
 )
