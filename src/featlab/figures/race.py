@@ -55,4 +55,8 @@ def race_figure(curves: Sequence[RacedCurve], title: str) -> Figure:
 
 
 def _largest(curve: RacedCurve) -> float:
-    return 0.0 if curve.measured is None else 1.05 * float(np.nanmax(curve.measured[1], initial=0.0))
+    return (
+        0.0
+        if curve.measured is None
+        else 1.05 * float(np.nanmax(curve.measured[1] + 2 * curve.measured[2], initial=0.0))
+    )
