@@ -217,3 +217,18 @@ def test_pair_terms_of_relu_are_arc_cosine_kernels():
     scale = np.outer(norms, norms)
     expected = scale * activation("relu").kernel(np.minimum(gram / scale, 1.0))
     np.testing.assert_allclose(pair_terms(descent, gram, 12).product, expected, rtol=1e-5)
+
+
+def test_an_inner_step_on_a_steep_label_is_averaged_where_the_label_is_large():
+    """Noise and pull of tanh neurons after an inner step on He4, against a million random samples; twelve nodes an
+    axis had missed the noise by 4%, and the two rules by which it was told by half as much."""
+    goal = target("0.46*He4(h1) + 0.55*He4(h2) + 1.19*sin(h1)")
+    descent = Descent(activation("tanh"), np.full(2, 0.5), np.full(2, 0.3), "squared", 0.433)
+    found = averages(goal, descent)
+    samples = np.random.default_rng(4).standard_normal((1_000_000, 4))
+    labels, fields = goal.link(samples[:, :2]), samples[:, 2:]
+    shifted = descent.shifted(fields, labels)
+    force = (labels - descent.output(shifted))[:, None] * descent.slopes(shifted)
+    for name, values in (("noise", force[:, 0] ** 2), ("pull", force[:, 0] * fields[:, 0])):
+        best = getattr(found.best(np.zeros((2, 2)), np.eye(2)), name)[0, 0]
+        assert best == pytest.approx(values.mean(), abs=3 * values.std() / 1000)

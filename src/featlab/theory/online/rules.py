@@ -71,12 +71,15 @@ def averages(target: Target, descent: Descent, points: int = _POINTS) -> Accurac
     if kinks and descent.width <= _CUT_NEURONS:
         cut = CutRule(target, descent, points)
         return Accuracy(cut, replace(cut, scale=_COARSER), "quadrature cut at the kinks")
-    per_axis = int(points ** (1 / (label_axes(target, descent.reach != 0) + descent.width)))
-    if kinks or per_axis < _ENOUGH_NODES:
+    axes = label_axes(target, descent.reach != 0) + descent.width
+    per_axis = int(points ** (1 / axes))
+    # lambda + rho d D is as steep as y is large: few nodes miss it, unless there are as many pieces as on two axes.
+    steep = descent.reach != 0 and axes > 2
+    if kinks or steep or per_axis < _ENOUGH_NODES:
         if descent.width > 1 and (descent.loss == "correlation" or descent.reach == 0):
             fine, coarse = (pair_rule(target, descent, points, *version) for version in ((1, 1.0), (2, _COARSER)))
             return Accuracy(fine, coarse, "quadrature over neurons and pairs, Sobol points for E[D_i D_j]", 1e-4)
-        if kinks or per_axis < _FEWEST_NODES:
+        if kinks or steep or per_axis < _FEWEST_NODES:
             return sampled(target, descent, points)
     best, other = (_smooth(target, descent, per_axis, scale) for scale in (1.0, _COARSER))
     return Accuracy(best, other, "quadrature")
