@@ -165,3 +165,18 @@ def test_a_curve_that_saturates_is_no_law() -> None:
     assert guarded.value[0, 0] == -0.01
     near = in_the_limit(differences([-0.070, -0.024, -0.001], [0.002, 0.002, 0.0003]), False, 1e-3, scale=1.0)
     assert near.exponent[0] == 0.5
+
+
+def test_the_next_term_of_a_large_correction_is_part_of_the_error() -> None:
+    """1 - .45 x - .2 x^2 with x = 1, 1/4, 1/16 and almost no scatter: three seeds do not see the curvature, and a law
+    of one term misses the limit by more than its statistical error."""
+    sizes = np.array([100.0, 400.0, 1600.0])
+    x = sizes[:, None] / sizes[0]
+    value = -0.45 / x - 0.02 / x**2
+    small = np.full((3, 1), 1e-3)
+    given = Differences(sizes, np.full(3, 8.0), value, small, 0 * small, np.full((3, 1), 7.0))
+    with_scale = in_the_limit(given, True, 1e-3, scale=1.0)
+    without = in_the_limit(given, True, 1e-3)
+    assert with_scale.value[0, 0] == without.value[0, 0]
+    assert with_scale.error[0, 0] > 5 * without.error[0, 0] > 0
+    assert abs(with_scale.value[0, 0]) < 2 * with_scale.error[0, 0]

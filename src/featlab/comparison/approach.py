@@ -11,7 +11,8 @@ Which one a quantity has is known by its nature; three sizes test it: one combin
 holds. Where the test does not reject the other law, its delta counts as possible, too: two laws that both fit leave
 the limit between them. Where neither fits, the sizes are too small for either, and every pair of sizes by every law
 counts, as does the largest size itself. The same where a law has the smallest size off by more than half of the value:
-a leading term is no law there, and three points of a curve that saturates may lie on it by accident.
+a leading term is no law there, and three points of a curve that saturates may lie on it by accident. Below that the
+next term, estimated by the square of the first, is part of the error.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ def _possible(given: Differences, smooth: bool, chance: float, scale: Floats) ->
     laws = EXPONENTS if smooth else EXPONENTS[::-1]
     count, points = given.value.shape
     found = np.full((3, _MOST, points), np.nan)
-    expected, other = (_combined(given, _limit_weights(given, law)) for law in laws)
+    expected, other = (_with_next_term(_combined(given, _limit_weights(given, law)), given, scale) for law in laws)
     smallest = given.value[int(np.argmin(given.sizes))]
     near = np.array([np.abs(smallest - found[0]) <= _FAR * scale for found in (expected, other)])
     fits = near & [_fits(given, law, chance) for law in laws]
@@ -132,6 +133,14 @@ def _possible(given: Differences, smooth: bool, chance: float, scale: Floats) ->
     if neither.size:
         found[:, :, neither] = _by_pairs(given.at(range(count), neither), laws)
     return found, exponent
+
+
+def _with_next_term(limit: Floats, given: Differences, scale: Floats) -> Floats:
+    """A limit (value, error, freedom) whose error counts what a law of one term leaves out: of c s^-e (1 + c' s^-e),
+    with c' as large as c is next to the value, the product of the corrections at the smallest and the largest size."""
+    value, error, freedom = limit
+    corrections = [np.abs(given.value[int(place(given.sizes))] - value) for place in (np.argmin, np.argmax)]
+    return np.stack([value, np.hypot(error, corrections[0] * corrections[1] / scale), freedom])
 
 
 def _by_pairs(given: Differences, laws: Sequence[float]) -> Floats:
