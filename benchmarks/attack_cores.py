@@ -66,7 +66,7 @@ def _verdict(case: str, one: dict[str, np.ndarray], other: dict[str, np.ndarray]
     if all(values.tobytes() == other[name].tobytes() for name, values in one.items()):
         return "the same to the last bit"
     worst = max(_difference(values, other[name]) for name, values in one.items())
-    print(f"{case}: differs by {worst:.2g}")
+    print(f"{case}: differs by {worst:.2g}", file=sys.stderr)
     if case in EXACT:
         return "other bits than promised"
     return "within the bound" if worst <= BOUND else "beyond the bound"
