@@ -185,7 +185,7 @@ def _threshold(found: Findings) -> str:
         times = found.ratio / analysis.alpha_c
         enough = f"n/d = {found.ratio:.3g} is {_number(times)} times that"
         return f"{link} EASY: its first directions can be found from n/d = {analysis.alpha_c:.3g} on; {enough}."
-    return f"{link} {analysis.verdict}: {verdict_sentence(analysis)} Here n/d = {found.ratio:.3g}."
+    return f"{link} {verdict_sentence(analysis)} Here n/d = {found.ratio:.3g}."
 
 
 def advice(found: Findings) -> str:
