@@ -180,3 +180,11 @@ def test_the_next_term_of_a_large_correction_is_part_of_the_error() -> None:
     assert with_scale.value[0, 0] == without.value[0, 0]
     assert with_scale.error[0, 0] > 5 * without.error[0, 0] > 0
     assert abs(with_scale.value[0, 0]) < 2 * with_scale.error[0, 0]
+
+
+def test_what_is_zero_at_every_size_has_no_next_term() -> None:
+    zero = np.zeros((3, 1))
+    found = in_the_limit(
+        Differences(np.array([1.0, 4.0, 16.0]), np.full(3, 8.0), *[zero] * 3, zero + 7), True, 1e-3, scale=0.0
+    )
+    assert found.value[0, 0] == found.error[0, 0] == 0

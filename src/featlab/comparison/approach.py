@@ -140,7 +140,9 @@ def _with_next_term(limit: Floats, given: Differences, scale: Floats) -> Floats:
     with c' as large as c is next to the value, the product of the corrections at the smallest and the largest size."""
     value, error, freedom = limit
     corrections = [np.abs(given.value[int(place(given.sizes))] - value) for place in (np.argmin, np.argmax)]
-    return np.stack([value, np.hypot(error, corrections[0] * corrections[1] / scale), freedom])
+    squared = corrections[0] * corrections[1]
+    term = np.divide(squared, scale, out=np.zeros_like(squared), where=squared > 0)  # a value that is zero has none
+    return np.stack([value, np.hypot(error, term), freedom])
 
 
 def _by_pairs(given: Differences, laws: Sequence[float]) -> Floats:
