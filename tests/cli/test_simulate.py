@@ -109,7 +109,7 @@ RUN = shlex.split("--learner online-sgd --dim 9 --step-size 1 --times 1")
         ([*RUN, "--key=-1"], "--key: got -1, expected a whole number from 0 to 2^64 - 1"),
         (["--stepsize", "1"], "no such option: --stepsize; did you mean --step-size (step per neuron"),
         (["--learner", "giant-steps", "--dim", "9", "--inner-step", "1"], "it belongs to extragradient"),
-        (["--learner", "random-features", "--dim", "9", "--steps", "1"], "which takes readout, ridge"),
+        (["--learner", "random-features", "--dim", "9", "--steps", "1"], "which takes --readout, --ridge"),
         (
             ["--learner", "random-features", "--dim", "9"],
             "--readout: random-features needs it",

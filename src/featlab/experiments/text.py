@@ -164,7 +164,7 @@ def _meaning(known: Mapping[str, Field[Any]], name: str) -> str:
 def _whose(name: str, learner: str, takes: list[str]) -> str:
     owners = option_table()[name][1] if name in option_table() else ()
     belongs = f"; it belongs to {', '.join(owners)}" if owners else ""
-    return f"nothing of that name for {learner}, which takes {', '.join(takes)}{belongs}"
+    return f"nothing of that name for {learner}, which takes {', '.join(f'{one}=' for one in takes)}{belongs}"
 
 
 def _different(description: Any) -> dict[str, Any]:
