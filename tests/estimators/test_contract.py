@@ -39,17 +39,7 @@ def test_scikit_learns_contract(estimator, check):
 
 def test_the_checks_that_need_the_array_api_of_scipy():
     """SciPy reads that when it is imported, so that they are run in a process of their own."""
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-k",
-        "scikit_learns and array_api",
-        __file__,
-    ]
+    command = [sys.executable, "-m", "pytest", "-q", "-k", "scikit_learns and array_api", __file__]
     done = subprocess.run(
         command, env={**os.environ, "SCIPY_ARRAY_API": "1"}, capture_output=True, text=True, check=False
     )
