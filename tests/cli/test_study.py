@@ -19,9 +19,8 @@ from featlab.cli.app import app
 from featlab.study import open as open_study
 from featlab.study.store import Store
 from featlab.telling import duration
-from tests.processes import HEARING_CTRL_C
+from tests.processes import HEARING_CTRL_C, THIS_TREE
 
-ROOT = Path(__file__).parents[2]
 STUDY = """
 kind = "tests.study.tiny:STRICT"
 [fixed]
@@ -45,7 +44,7 @@ def study(*arguments: str | Path) -> Result:
 def start(*arguments: str | Path) -> subprocess.Popen[str]:
     """The command as a process of its own, the first of its group."""
     command = [*HEARING_CTRL_C, sys.executable, "-m", "featlab", "study", *map(str, arguments)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": THIS_TREE}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.Popen(command, env=environment, text=True, start_new_session=True, **pipes)
 
@@ -259,7 +258,7 @@ def test_a_terminal_sees_progress_and_an_estimate(file: Path) -> None:
     file.write_text(STUDY.replace("scale = 2", "sleep = 0.2").replace("[1, 2, 3]", str(list(range(12)))))
     ours, theirs = os.openpty()
     command = [sys.executable, "-m", "featlab", "study", "run", str(file)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "100"}
+    environment = {**os.environ, "PYTHONPATH": THIS_TREE, "TERM": "xterm", "COLUMNS": "100"}
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=theirs) as process:
         os.close(theirs)
         shown = b""

@@ -22,8 +22,8 @@ def queue(monkeypatch):
             return f"{waiting[-1]};cluster\n"
         return "PENDING\n" if waiting else ""
 
-    monkeypatch.setattr("featlab.study.slurm._slurm", answer)
-    monkeypatch.setattr("featlab.study.slurm.shutil.which", lambda command: f"/usr/bin/{command}")
+    monkeypatch.setattr("featlab.study.queue.ask_slurm", answer)
+    monkeypatch.setattr("featlab.study.queue.shutil.which", lambda command: f"/usr/bin/{command}")
     return waiting
 
 

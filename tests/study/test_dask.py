@@ -17,11 +17,11 @@ import pytest
 from featlab.study import Dask, EngineFault, Study, run
 from featlab.study import open as open_study
 from featlab.study.records import Record
+from tests.processes import THIS_TREE
 from tests.study.test_engines import check_same
 from tests.study.tiny import STRICT
 
 pytest.importorskip("distributed", reason='Dask is not installed; pip install "featlab[cluster]"')
-ROOT = Path(__file__).parents[2]
 GRID = Study({"sleep": 0.02}, {"x": range(30), "scale": [1, 2]}, repeats=2, key=5)
 
 
@@ -29,7 +29,7 @@ GRID = Study({"sleep": 0.02}, {"x": range(30), "scale": [1, 2]}, repeats=2, key=
 def dask_process(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     """A `dask ...` in a process group of its own, which is killed whole."""
     command = [sys.executable, "-m", "dask", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": THIS_TREE}
     process = subprocess.Popen(
         command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     )

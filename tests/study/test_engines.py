@@ -23,6 +23,7 @@ from featlab.study.engines.executor import _Bundles
 from featlab.study.engines.protocol import Engine
 from featlab.study.identity import runs_of
 from featlab.study.records import Record
+from tests.processes import THIS_TREE
 from tests.study.tiny import COMPILING, CURVE, STRICT, fragile, in_a_row, run_point
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc")
@@ -165,10 +166,9 @@ if __name__ == "__main__":
     run(Study({{"sleep": 0.05}}, {{"x": range(10**4)}}), run_point, {str(path)!r}, engine=Pool(2),
         on_acknowledged=lambda records: print(len(records), flush=True))
 """
-    root = Path(__file__).parents[2]
     script = path.parent / "driver.py"
     script.write_text(program)
-    environment = {**os.environ, "PYTHONPATH": str(root)}
+    environment = {**os.environ, "PYTHONPATH": THIS_TREE}
     with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, env=environment, text=True) as driver:
         assert driver.stdout is not None
         assert int(driver.stdout.readline()) > 0

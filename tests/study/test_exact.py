@@ -134,6 +134,13 @@ def test_a_measured_value_with_a_name_of_the_study(path: Path) -> None:
         assert set(dataset[f"measured_{name}"].values.ravel()) == {value}
 
 
+def test_a_repeat_of_the_rows_has_one_name_in_tables_and_datasets(path: Path) -> None:
+    """Also of a study without repeats, whose dataset has no such dimension."""
+    run(Study(axes={"x": [1, 2]}), Runner(lambda point, key: [{"repeat": 7}], "clashing"), path)
+    assert set(table(path)["measured_repeat"]) == set(open_study(path)["measured_repeat"].values) == {7}
+    assert set(table(path)["repeat"]) == {0}
+
+
 def test_an_index_with_a_name_of_the_study(path: Path) -> None:
     run(Study(axes={"x": [1, 2]}), Runner(lambda point, key: [{"x": 3, "y": 1}], "twice", index=("x",)), path)
     with pytest.raises(InvalidStudy, match="the rows' index 'x' is also the study's"):

@@ -19,19 +19,21 @@ from typing import Any
 import pytest
 
 from featlab.errors import InvalidParameter
-from featlab.study import EngineFault, FromExecutor, StoreFault, Study, collect, run, submit
+from featlab.study import EngineFault, FromExecutor, StoreFault, Study, StudyInUse, collect, run, submit
 from featlab.study import open as open_study
+from featlab.study.queue import jobs
 from featlab.study.records import from_line
 from featlab.study.runner import Runner
-from featlab.study.slurm import jobs, read_shards, waiting_records, work
+from featlab.study.slurm import read_shards, waiting_records, work
 from featlab.study.store_file import cluster_directory
+from tests.processes import THIS_TREE
 from tests.study.slurm_cluster import slurm, why_not
 from tests.study.test_engines import check_same
 from tests.study.tiny import STRICT
 
-ROOT = Path(__file__).parents[2]
-STUDY = """
-kind = "tests.study.tiny:run_point"
+KIND = "tests.study.tiny:run_point"
+STUDY = f"""
+kind = "{KIND}"
 key = 5
 repeats = 2
 
@@ -52,7 +54,7 @@ def environment() -> Iterator[dict[str, str]]:
         pytest.skip(reason)
     # Not below pytest's directory: the path of a socket may have no more than 107 characters.
     with tempfile.TemporaryDirectory(prefix="slurm") as home, slurm(Path(home) / "s") as found:
-        yield {**found, "PYTHONPATH": str(ROOT)}
+        yield {**found, "PYTHONPATH": THIS_TREE}
 
 
 def featlab(*arguments: str, environment: dict[str, str], directory: Path) -> subprocess.CompletedProcess[str]:
@@ -67,13 +69,15 @@ def status(environment: dict[str, str], directory: Path) -> dict[str, Any]:
 def wait_for(condition: Any, environment: dict[str, str], directory: Path) -> dict[str, Any]:
     deadline = time.monotonic() + 90
     while not condition(found := status(environment, directory)):
-        logs = [path.read_text() for path in directory.glob("sweep.cluster/*/logs/*")]
+        logs = [path.read_text() for path in directory.glob("sweep.sqlite.cluster/*/logs/*")]
         assert time.monotonic() < deadline, (found, logs)
         time.sleep(0.1)
     return found
 
 
-def test_an_array_is_cancelled_and_submitted_again(environment: dict[str, str], tmp_path: Path) -> None:
+def test_an_array_is_cancelled_and_submitted_again(
+    environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "sweep.toml").write_text(STUDY, encoding="utf-8")
     place = {"environment": environment, "directory": tmp_path}
     begin = time.monotonic()
@@ -85,12 +89,18 @@ def test_an_array_is_cancelled_and_submitted_again(environment: dict[str, str], 
     found = wait_for(lambda found: found["done"] >= 4, environment, tmp_path)
     assert 0 < found["done"] < RUNS
     (job,) = found["jobs"]
+    with monkeypatch.context() as within:  # of this process, which asks the same Slurm
+        for name in ("PATH", "SLURM_CONF"):
+            within.setenv(name, environment[name])
+        with pytest.raises(EngineFault, match=rf"job {job} of this study is in Slurm's queue \(.*then start over"):
+            run(_study(), Runner(STRICT.run_point, KIND), tmp_path / "sweep.sqlite", fresh=True)
+    assert not list(tmp_path.glob("*.until-*"))
     again = featlab("submit", "sweep.toml", "--array", "2", **place)
     assert again.returncode == 4
-    assert f"job {job} of this study is in the queue" in again.stderr
+    assert f"job {job} of this study is in Slurm's queue" in again.stderr
     subprocess.run(["scancel", job], env=environment, check=True)
     wait_for(lambda found: not found["jobs"], environment, tmp_path)
-    _tear_last_line(tmp_path / "sweep.cluster" / "shards")
+    _tear_last_line(tmp_path / "sweep.sqlite.cluster" / "shards")
 
     collected = featlab("collect", "sweep.toml", **place)
     assert collected.returncode == 3, collected.stderr  # points are missing
@@ -107,9 +117,9 @@ def test_an_array_is_cancelled_and_submitted_again(environment: dict[str, str], 
     assert idempotent.stdout.startswith("0 new of ")
     assert featlab("submit", "sweep.toml", "--array", "3", **place).stdout.startswith("Nothing is missing")
 
-    lines = [line.record.id for line in read_shards(tmp_path / "sweep.cluster" / "shards") if line.record]
+    lines = [line.record.id for line in read_shards(tmp_path / "sweep.sqlite.cluster" / "shards") if line.record]
     assert len(lines) == len(set(lines)) == RUNS
-    runner = Runner(STRICT.run_point, "tests.study.tiny:run_point")
+    runner = Runner(STRICT.run_point, KIND)
     with ThreadPoolExecutor(16) as threads:  # they sleep side by side
         run(_study(), runner, tmp_path / "plain.sqlite", engine=FromExecutor(threads, 16))
     check_same(tmp_path / "sweep.sqlite", open_study(tmp_path / "plain.sqlite"))
@@ -125,7 +135,7 @@ def test_a_path_with_spaces_and_newlines(environment: dict[str, str], tmp_path: 
     assert sent.returncode == 0, sent.stderr
     wait_for(lambda found: found["done"] == RUNS // 2 and not found["jobs"], **place)
     assert featlab("collect", "sweep.toml", **place).returncode == 0
-    logs = [path.name for path in (place["directory"] / "sweep.cluster" / "0001" / "logs").iterdir()]
+    logs = [path.name for path in (place["directory"] / "sweep.sqlite.cluster" / "0001" / "logs").iterdir()]
     assert sorted(logs) == ["0.out", "1.out"]
 
 
@@ -135,7 +145,7 @@ def test_what_sbatch_refuses_is_said_and_leaves_nothing(environment: dict[str, s
     done = featlab("submit", "sweep.toml", "--array", "2", "--", "--partition=nonsense", **place)
     assert done.returncode == 4
     assert "sbatch failed: sbatch: error: invalid partition specified: nonsense" in done.stderr
-    assert not list((tmp_path / "sweep.cluster").glob("0*"))
+    assert not list((tmp_path / "sweep.sqlite.cluster").glob("0*"))
 
 
 def _tear_last_line(shards: Path) -> None:
@@ -160,8 +170,8 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         asked.append([command, *arguments])
         return "17;cluster\n" if command == "sbatch" else ""
 
-    monkeypatch.setattr("featlab.study.slurm._slurm", answer)
-    monkeypatch.setattr("featlab.study.slurm.shutil.which", lambda command: f"/usr/bin/{command}")
+    monkeypatch.setattr("featlab.study.queue.ask_slurm", answer)
+    monkeypatch.setattr("featlab.study.queue.shutil.which", lambda command: f"/usr/bin/{command}")
     return asked
 
 
@@ -221,13 +231,13 @@ def test_a_path_that_slurm_would_misread_is_refused(tmp_path: Path, pretended: l
     (tmp_path / "a\\b").mkdir()
     with pytest.raises(EngineFault, match="Slurm cannot name logs below a directory with a backslash in its name"):
         handed_over(tmp_path / "a\\b" / "sweep.sqlite")
-    assert not list((tmp_path / "a\\b").glob("sweep.cluster"))
+    assert not list((tmp_path / "a\\b").glob("sweep.sqlite.cluster"))
 
 
 def test_a_requeued_task_goes_on_where_it_was(tmp_path: Path, pretended: list[list[str]]) -> None:
     sent = handed_over(tmp_path / "sweep.sqlite")
     assert work(sent.directory, 1, find_runner) == 3
-    (shard,) = (tmp_path / "sweep.cluster" / "shards").iterdir()
+    (shard,) = (tmp_path / "sweep.sqlite.cluster" / "shards").iterdir()
     whole = shard.read_text()
     shard.write_text(whole[:-10])  # killed in its last line
     assert work(sent.directory, 1, find_runner) == 1
@@ -248,8 +258,51 @@ def test_fresh_sets_the_shards_aside_too(tmp_path: Path, pretended: list[list[st
     work(handed_over(store).directory, 0, find_runner)
     run(SMALL, STRICT, store, fresh=True)
     assert not cluster_directory(store).exists()
-    (aside,) = tmp_path.glob("sweep.until-*.cluster")
+    (aside,) = tmp_path.glob("sweep.until-*.sqlite.cluster")
     assert len(list((aside / "shards").iterdir())) == 1
+
+
+@pytest.mark.parametrize("caller", [run, submit], ids=["fresh", "submit"])
+def test_what_is_in_the_queue_is_not_taken_away(caller: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its tasks would write into a directory that was set aside; asked from Python as from the command line."""
+    states = {"sbatch": "17\n", "squeue": "RUNNING\nPENDING\nPENDING\n"}
+    monkeypatch.setattr("featlab.study.queue.ask_slurm", lambda command, *arguments: states[command])
+    monkeypatch.setattr("featlab.study.queue.shutil.which", lambda command: f"/usr/bin/{command}")
+    store = tmp_path / "sweep.sqlite"
+    sent = handed_over(store)
+    options: Any = {"fresh": True} if caller is run else {"origin": {}, "array": 1}
+    with pytest.raises(EngineFault, match=r"job 17 of .* queue \(1 running, 2 pending\); wait for it or `scancel 17`"):
+        caller(SMALL, STRICT, store, **options)
+    assert [path.name for path in cluster_directory(store).glob("0*")] == [sent.directory.name]
+    states["squeue"] = ""
+    assert caller(SMALL, STRICT, store, **options) is not None
+
+
+def test_a_job_is_noted_before_anyone_can_start_over(tmp_path: Path, pretended: list[list[str]]) -> None:
+    """The store is locked from the look at what is missing to the note of the job."""
+
+    def answer(command: str, *arguments: str) -> str:
+        if command == "sbatch":
+            with pytest.raises(StudyInUse):
+                run(SMALL, STRICT, tmp_path / "sweep.sqlite", fresh=True)
+            pretended.append([command])
+        return "17\n"
+
+    with pytest.MonkeyPatch.context() as within:
+        within.setattr("featlab.study.queue.ask_slurm", answer)
+        handed_over(tmp_path / "sweep.sqlite")
+    assert pretended[-1] == ["sbatch"]
+
+
+def test_stores_of_one_stem_have_nothing_in_common(tmp_path: Path, pretended: list[list[str]]) -> None:
+    names = ("a.sqlite", "a.db", "a", "a.sqlite.db")
+    assert len({cluster_directory(tmp_path / name) for name in names}) == len(names)
+    work(handed_over(tmp_path / "a.sqlite").directory, 0, find_runner)
+    with pytest.raises(StoreFault, match="nothing to collect"):
+        collect(tmp_path / "a.db")
+    run(SMALL, STRICT, tmp_path / "a.db")
+    run(SMALL, STRICT, tmp_path / "a.db", fresh=True)
+    assert collect(tmp_path / "a.sqlite").new == 2
 
 
 def test_misuse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,8 +87,6 @@ def run(
     from featlab.study.drive import run as fill
 
     on, opened = chosen_engine(engine, workers, scheduler), _opened(file, store)
-    if fresh:
-        _refuse_if_queued(opened[-1])
     say_at_end("; the same command goes on from there")
     with progress_bar(sys.stderr.isatty() and not quiet and not as_json) as bar:
         try:
@@ -119,7 +117,8 @@ def status(
     from featlab.study.drive import progress_of
     from featlab.study.estimate import stored_outcomes
     from featlab.study.identity import runs_of
-    from featlab.study.slurm import jobs, waiting_records
+    from featlab.study.queue import jobs
+    from featlab.study.slurm import waiting_records
 
     study, runner, place = _opened(file, store)
     outcomes, shards, queue = stored_outcomes(place), waiting_records(place), jobs(place)
@@ -250,14 +249,6 @@ def _progress(study: Study, runner: Runner, store: Path) -> Progress:
     from featlab.study.identity import runs_of
 
     return progress_of(runs_of(study, runner), stored_outcomes(store))
-
-
-def _refuse_if_queued(store: Path) -> None:
-    """Tasks in the queue would go on writing what is to be set aside."""
-    from featlab.study.slurm import jobs
-
-    for job in jobs(store):
-        fail(f"--fresh: job {job} of this study is in Slurm's queue; `scancel {job}` first")
 
 
 def _tell_aside(aside: Path) -> None:

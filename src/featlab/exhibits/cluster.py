@@ -11,7 +11,8 @@ from featlab.exhibits.running import Place, RunsFailed, check_results, failure_w
 from featlab.study.drive import Progress, progress_of
 from featlab.study.estimate import stored_outcomes
 from featlab.study.identity import runs_of
-from featlab.study.slurm import collect, jobs, submit
+from featlab.study.queue import jobs
+from featlab.study.slurm import collect, submit
 
 
 def submit_exhibit(

@@ -99,7 +99,7 @@ def assemble(
         if name in coordinates:
             raise InvalidStudy(f"the rows' index {name!r} is also the study's; call one of them something else")
         coordinates[name] = (name, _values(values))
-    names = measured_names(data, {*coordinates, "run_outcome"})
+    names = measured_names(data, {*coordinates, "repeat", "run_outcome"})  # also where a dataset has no repeats
     variables = {names[name]: array for name, array in data.items()} | {"run_outcome": (tuple(grid), outcomes)}
     return _described(xr.Dataset(variables, coordinates, attributes), runner)
 

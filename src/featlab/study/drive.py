@@ -12,6 +12,7 @@ from featlab.interruption import check, saving
 from featlab.study.description import Study
 from featlab.study.engines.protocol import Engine, InProcess
 from featlab.study.identity import Run, by_shape, runs_of
+from featlab.study.queue import refuse_if_queued
 from featlab.study.records import FAILED, OK, Record
 from featlab.study.runner import Runner, RunPoint, as_runner
 from featlab.study.store import Store
@@ -69,13 +70,15 @@ def run(
         How far the study is: complete, unless points failed.
 
     Raises:
-        InvalidStudy: before anything runs. StoreFault: if the store cannot be used. EngineFault: if the engine broke.
+        InvalidStudy: before anything runs. StoreFault: if the store cannot be used. EngineFault: if the engine broke;
+        with `fresh`, if an array of this study is in Slurm's queue.
         After these, and after Ctrl-C, everything acknowledged is safe.
     """
     runner = as_runner(runner)
     runs = runs_of(study, runner)
     with Store(store, wait=wait) as results:
         if fresh:
+            refuse_if_queued(store, "start over")
             aside = results.start_over(about(study, runner))
             if aside is not None and on_set_aside is not None:
                 on_set_aside(aside)

@@ -7,8 +7,8 @@ A shard holds one record a line with its digest, appended whole and brought to t
 last line. It is skipped when the shards are read, as is a damaged one, and its run counts as not done.
 
     sweep.sqlite                     the store
-    sweep.cluster/0001/              a submission: submission.json, array.sh, tasks/17.json, logs/
-    sweep.cluster/shards/            what its tasks have done
+    sweep.sqlite.cluster/0001/       a submission: submission.json, array.sh, tasks/17.json, logs/
+    sweep.sqlite.cluster/shards/     what its tasks have done
 """
 
 from __future__ import annotations
@@ -18,9 +18,7 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
@@ -31,6 +29,7 @@ from typing import Any, NamedTuple
 from featlab import interruption
 from featlab.errors import InvalidParameter
 from featlab.lines import LineFile
+from featlab.study import queue
 from featlab.study.description import Study
 from featlab.study.drive import about, missing_runs
 from featlab.study.faults import EngineFault, StoreFault
@@ -91,23 +90,30 @@ def submit(
     if any(option == "-a" or option.startswith("--array") for option in options):
         raise InvalidParameter("sbatch options", " ".join(options), "no --array among them: featlab sets it")
     runs = runs_of(study, runner)
-    _refuse_if_active(store)
     collect(store, create=True)
-    with Store(store) as results:
+    with Store(
+        store
+    ) as results:  # until the job is noted, for whoever starts over has to know of it
+        queue.refuse_if_queued(store, "submit again")
         results.adopt(about(study, runner))
         missing = missing_runs(runs, results.outcomes(), retry_failed=retry_failed)
-    if not missing:
-        return None
-    tasks = shares([run for group in by_shape(missing, runner) for run in group], array)
-    directory = _written(Path(store), runner, origin, tasks)
+        if not missing:
+            return None
+        tasks = shares([run for group in by_shape(missing, runner) for run in group], array)
+        directory = _written(Path(store), runner, origin, tasks)
+        return Submission(directory, _sent(Path(store), directory, options), len(tasks), len(missing))
+
+
+def _sent(store: Path, directory: Path, options: Sequence[str]) -> str:
+    """Hand a submission to Slurm and note the job's id, which is returned; what Slurm refuses leaves nothing."""
     try:
-        own = _own_options(Path(store), directory)
-        job = _slurm("sbatch", "--parsable", *own, *options, str(directory / "array.sh")).strip().partition(";")[0]
+        arguments = ["--parsable", *_own_options(store, directory), *options, str(directory / "array.sh")]
+        job = queue.ask_slurm("sbatch", *arguments).strip().partition(";")[0]
     except EngineFault:
         shutil.rmtree(directory)
         raise
     (directory / "job").write_text(job + "\n", encoding="ascii")
-    return Submission(directory, job, len(tasks), len(missing))
+    return job
 
 
 def work(directory: str | Path, task: int, find_runner: Any) -> int:
@@ -157,26 +163,6 @@ def waiting_records(store: str | Path) -> dict[str, str]:
     return {line.record.id: line.record.outcome for line in found if line.record is not None}
 
 
-def jobs(store: str | Path) -> dict[str, Counter[str]]:
-    """Slurm's states of the tasks of each submitted array that is still in its queue, by job id.
-
-    None are known on a machine that has no Slurm, such as the laptop to which the results were copied.
-    """
-    if shutil.which("squeue") is None:
-        return {}
-    submitted = [path.read_text(encoding="ascii").strip() for path in cluster_directory(store).glob("*/job")]
-    states = {job: _states(job) for job in sorted(submitted)}
-    return {job: found for job, found in states.items() if found}
-
-
-def _refuse_if_active(store: str | Path) -> None:
-    for job, states in jobs(store).items():
-        shown = ", ".join(f"{count} {state.lower()}" for state, count in states.items())
-        raise EngineFault(
-            f"job {job} of this study is in the queue ({shown}); wait for it or `scancel {job}`, then submit again"
-        )
-
-
 def _written(store: Path, runner: Runner, origin: dict[str, str], tasks: Sequence[Sequence[Run]]) -> Path:
     """The files of a new submission."""
     home = cluster_directory(store)
@@ -219,25 +205,6 @@ def _read(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as fault:
         raise StoreFault(f"{path}: cannot be read: {fault}") from fault
-
-
-def _states(job: str) -> Counter[str]:
-    try:
-        return Counter(_slurm("squeue", "--noheader", "--array", "--format=%T", "--jobs", job).split())
-    except EngineFault as fault:
-        if "Invalid job id" in str(fault):  # so long finished that Slurm has forgotten it
-            return Counter()
-        raise
-
-
-def _slurm(command: str, *arguments: str) -> str:
-    try:
-        done = subprocess.run([command, *arguments], capture_output=True, text=True)
-    except FileNotFoundError:
-        raise EngineFault(f"there is no {command} on this machine; call it where jobs are submitted to Slurm") from None
-    if done.returncode != 0:
-        raise EngineFault(f"{command} failed: {done.stderr.strip() or done.stdout.strip()}")
-    return done.stdout
 
 
 class Shard:

@@ -95,8 +95,12 @@ def free_name(store: Path, why: str) -> Path:
 
 
 def cluster_directory(store: str | Path) -> Path:
-    """Where what a cluster does for a store lies: submissions and shards. One for each file, whatever links to it."""
-    return Path(store).resolve().with_suffix(".cluster")
+    """Where what a cluster does for a store lies: submissions and shards. One for each file, whatever links to it.
+
+    It has the whole name of the file before it: `a.sqlite` and `a.db` are two stores.
+    """
+    file = Path(store).resolve()
+    return file.with_name(file.name + ".cluster")
 
 
 def move_cluster(store: Path, aside: Path) -> None:
