@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from featlab.cli.app import app
 from featlab.errors import InvalidParameter
 from featlab.study import EngineFault, FromExecutor, StoreFault, Study, StudyInUse, collect, run, submit
 from featlab.study import open as open_study
@@ -63,7 +65,9 @@ def featlab(*arguments: str, environment: dict[str, str], directory: Path) -> su
 
 
 def status(environment: dict[str, str], directory: Path) -> dict[str, Any]:
-    return json.loads(featlab("status", "sweep.toml", "--json", environment=environment, directory=directory).stdout)
+    """In this process, for it is asked again and again."""
+    asked = ["study", "status", str(directory / "sweep.toml"), "--json"]
+    return json.loads(CliRunner().invoke(app, asked, env=environment).stdout)
 
 
 def wait_for(condition: Any, environment: dict[str, str], directory: Path) -> dict[str, Any]:
