@@ -46,6 +46,13 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     ),
     "compare": ("compare", *_ONE_PASS, "--times", "0,1,2,4,8", "--figure", "both.png"),
     "study": ("study", "run", "sweep.toml", "--fresh"),
+    "predict": (
+        *("predict", "He3(h1)", "--learner", "reused-batch", "--dim", "1000", "--samples", "3000"),
+        *("--step-size", "0.1", "--steps", "100", "--figure", "theory.png"),
+    ),
+    "race": ("race", "h1 + h1*h2", "--dim", "100", "--budget", "40s", "--store", "race", "--figure", "race.png"),
+    "diagnose": ("diagnose", "data.csv", "--label", "y", "--html", "diagnosis.html"),
+    "exhibit": ("exhibit", "run", "extragradient", "--results", "results"),
     "study, pool": ("study", "run", "sweep.toml", "--engine", "pool", "--workers", "2", "--fresh"),
 }
 
@@ -55,6 +62,7 @@ def interrupt(limits: Limits, seed: int, directory: Path) -> Counter[str]:
     chance, found = random.Random(seed), Counter[str]()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # what is started here is not to ignore it
     (directory / "sweep.toml").write_text(_STUDY, encoding="utf-8")
+    (directory / "data.csv").write_text(_data(chance), encoding="ascii")
     for number in limits.rounds():
         name, arguments = list(COMMANDS.items())[number % len(COMMANDS)]
         sent = signal.SIGTERM if number % 5 == 4 else signal.SIGINT
@@ -73,6 +81,13 @@ def interrupt(limits: Limits, seed: int, directory: Path) -> Counter[str]:
             print(f"{number}, {name}: {outcome} after {seconds:.2f} s; {torn}", (directory / "err").read_text()[-300:])
     print(f"signals: load average {', '.join(f'{load:.1f}' for load in os.getloadavg())} on {os.cpu_count()} cores")
     return found
+
+
+def _data(chance: random.Random) -> str:
+    """Samples of a label that needs some time to diagnose."""
+    rows = [[chance.gauss(0, 1) for _ in range(20)] for _ in range(1000)]
+    lines = [",".join([*(f"{value:.4f}" for value in row), f"{row[0] * row[1] + row[0]:.4f}"]) for row in rows]
+    return "\n".join([",".join([*(f"x{number}" for number in range(20)), "y"]), *lines]) + "\n"
 
 
 def _interrupted(
@@ -137,8 +152,9 @@ def _half_written(directory: Path, as_json: Path | None) -> list[str]:
         ".png": lambda content: content.endswith(b"IEND\xaeB`\x82"),
         ".html": lambda content: content.rstrip().endswith(b"</html>"),
     }
-    torn = [path.name for path in directory.iterdir() if path.name.startswith(".")]
-    for path in directory.iterdir():
+    everything = list(directory.rglob("*"))
+    torn = [path.name for path in everything if path.name.startswith(".")]
+    for path in everything:
         if path.suffix in ends and not ends[path.suffix](path.read_bytes()):
             torn.append(path.name)
         if path.suffix == ".sqlite" and not check(path).good:

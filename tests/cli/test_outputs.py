@@ -204,7 +204,7 @@ def test_a_mark_at_the_beginning_of_a_file_is_accepted(tmp_path: Path) -> None:
         ("", "dim = 100\ndtype = 'float13'", "dtype: got 'float13'"),
         ("", "dim = 100\nmemory = -3", "memory: got -3"),
         ("", "dim = 100\nmemory = 100", "100 are available"),
-        ("", "dim = 1e18", "2,147,483,647 steps"),
+        ("", "dim = 1e18", "2,147,483,647 steps; the last time is step 1,000,000,000,000,000,000"),
         ("", "dim = 1e18\ndesign = 'dense'\nlearner2 = 1", "unknown parameter"),
     ],
 )

@@ -51,6 +51,7 @@ def test_json_is_one_object() -> None:
         (("--budget", "soon"), "--budget: got 'soon', expected a time"),
         (("--dim", "many"), "--dim: got 'many'"),
         (("--seeds", "0"), "--seeds: got 0"),
+        (("--seeds", "1e12"), "--seeds: got 1000000000000, expected at most 10,000,000"),
         (("--entrants", "fast,sgd"), "--entrants: got 'sgd', expected some of fast"),
         (("--store", __file__), "--store: got"),
         (("--figure", "a.xyz"), "--figure: got 'a.xyz'"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import sqlite3
 import subprocess
 import sys
@@ -237,6 +238,19 @@ def test_a_full_disk_is_said_and_nothing_acknowledged_is_lost(path: Path) -> Non
             store.add(record)
     with Reader(path) as reader:
         assert len(reader.runs()) == 400
+
+
+def test_a_disk_that_fails_otherwise_is_said(path: Path) -> None:
+    """Where files may not grow, as under a quota, SQLite does not say that the disk is full."""
+    Store(path).close()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size, before[1]))
+    try:
+        with pytest.raises(StoreFault, match=r"it may be full or failing; what was acknowledged is safe"):
+            run(Study(axes={"x": range(400)}), run_point, path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert run(Study(axes={"x": range(400)}), run_point, path).complete
 
 
 @pytest.fixture

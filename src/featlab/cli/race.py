@@ -28,7 +28,7 @@ def race(
     ratios: Annotated[
         str, typer.Option(metavar="LOW:HIGH", help="n/d, doubling from LOW to HIGH; LOW:HIGH:COUNT, or 0.5,1,2.")
     ] = "0.5:16",
-    seeds: Annotated[int, typer.Option(metavar="N", help="Runs at each n.")] = 8,
+    seeds: Annotated[str, typer.Option(metavar="N", help="Runs at each n.")] = "8",
     budget: Annotated[
         str, typer.Option(metavar="TIME", help="Time for all of it, by the clock, such as 5min; what is open is said.")
     ] = "5min",
@@ -62,7 +62,7 @@ def race(
             expression,
             dim=read_whole("dim", dim),
             ratios=ratios,
-            seeds=seeds,
+            seeds=read_whole("seeds", seeds),
             budget=seconds,
             noise=noise,
             key=key,

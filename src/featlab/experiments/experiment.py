@@ -168,9 +168,9 @@ def _student(learner: Learner, student: Student | None) -> Any:
 
 def _seed_numbers(seeds: int | Iterable[int]) -> tuple[int, ...]:
     if not isinstance(seeds, Iterable):
-        return tuple(range(_seed_count(positive_integer("seeds", seeds))))
+        return tuple(range(seed_count(positive_integer("seeds", seeds))))
     numbers = list(islice(seeds, _MOST_SEEDS + 1))
-    _seed_count(len(numbers))
+    seed_count(len(numbers))
     if not numbers or any(
         isinstance(n, bool) or not isinstance(n, Real) or n % 1 or not 0 <= n < _SEEDS_BELOW for n in numbers
     ):
@@ -178,7 +178,8 @@ def _seed_numbers(seeds: int | Iterable[int]) -> tuple[int, ...]:
     return tuple(int(number) for number in numbers)
 
 
-def _seed_count(count: int) -> int:
+def seed_count(count: int) -> int:
+    """A number of seeds, if one experiment can have so many."""
     if count > _MOST_SEEDS:
         least = f"at least {_BYTES_OF_SEED * count / 1e9:,.1f} GB"
         expected = f"at most {_MOST_SEEDS:,} in one experiment: {count:,} take {least}; a study runs more, by `repeats`"

@@ -103,7 +103,7 @@ def _step_numbers(times: Sequence[float], unit: float) -> tuple[int, ...]:
         raise InvalidParameter("times", times, "a sequence of finite numbers, none negative")
     steps = np.unique(np.rint(values * unit))
     if steps[-1] > _MOST_STEPS:
-        raise InvalidParameter("times", times, f"at most {_MOST_STEPS:,} steps")
+        raise InvalidParameter("times", times, f"at most {_MOST_STEPS:,} steps; the last time is step {steps[-1]:,.0f}")
     if len(steps) > _MOST_LOOKS:
         raise InvalidParameter("times", f"{len(steps):,} times", f"at most {_MOST_LOOKS:,} to look at")
     return tuple(int(step) for step in steps)

@@ -18,6 +18,7 @@ import xarray as xr
 from featlab.analysis import Analysis, analyse
 from featlab.comparison.recovery import principal_cosines
 from featlab.errors import InvalidParameter
+from featlab.experiments.experiment import seed_count
 from featlab.files import fault_words
 from featlab.gaussian.hermite import Floats
 from featlab.interruption import in_time, saving
@@ -101,7 +102,7 @@ def open_race(store: str | Path, analysis: Analysis) -> Race:
 def _check(target: Target, dim: int, seeds: int, budget: float) -> None:
     """Refuse, before anything is computed, what no entrant could run."""
     positive_integer("dim", dim)
-    positive_integer("seeds", seeds)
+    seed_count(positive_integer("seeds", seeds))
     if isinstance(budget, bool) or not 0 < budget < np.inf:
         raise InvalidParameter("budget", budget, "seconds for the race, a finite number above 0")
     if target.tree is None:

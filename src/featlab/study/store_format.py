@@ -189,6 +189,8 @@ def _words(fault: sqlite3.DatabaseError, path: Path) -> str:
     code = _code(fault)
     if code == sqlite3.SQLITE_FULL:
         return "the disk is full; what was acknowledged before is safe. Make room, then run the same command again"
+    if code == sqlite3.SQLITE_IOERR:
+        return f"the disk is in trouble ({fault}): it may be full or failing; what was acknowledged is safe"
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
         return "the store is read-only; make it writable, or copy it to where you may write (--store)"
     if code == sqlite3.SQLITE_CANTOPEN:
