@@ -91,9 +91,7 @@ def submit(
         raise InvalidParameter("sbatch options", " ".join(options), "no --array among them: featlab sets it")
     runs = runs_of(study, runner)
     collect(store, create=True)
-    with Store(
-        store
-    ) as results:  # until the job is noted, for whoever starts over has to know of it
+    with Store(store) as results:  # until the job is noted, for whoever starts over has to know of it
         queue.refuse_if_queued(store, "submit again")
         results.adopt(about(study, runner))
         missing = missing_runs(runs, results.outcomes(), retry_failed=retry_failed)
