@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from featlab.files import check_writable, whole, write_bytes, write_text
+from featlab.files import check_writable, make_directory, whole, write_bytes, write_text
 
 
 def leftovers(directory: Path) -> list[str]:
@@ -56,8 +56,11 @@ def test_permissions_are_kept_and_never_wide(tmp_path: Path) -> None:
     try:
         write_text(secret, "x")
         write_text(new, "x")
+        make_directory(tmp_path / "a" / "b")
+        make_directory(tmp_path / "a" / "b")
     finally:
         os.umask(old)
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "a", tmp_path / "a" / "b")} == {0o775}
     assert stat.S_IMODE(secret.stat().st_mode) == 0o600
     assert stat.S_IMODE(new.stat().st_mode) & (stat.S_IWOTH | stat.S_IXUSR | stat.S_IXOTH) == 0
 

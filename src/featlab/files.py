@@ -19,7 +19,7 @@ from featlab.interruption import half_written
 
 # What the umask of the user allows, but never writing by everybody: who writes to a results directory decides what a
 # reader of it sees.
-_MODE = 0o664
+_MODE, _DIRECTORY_MODE = 0o664, 0o775
 # Enough to notice a full disk before a run; a page is a few times larger.
 _TRIED_BYTES = 2**16
 
@@ -57,6 +57,12 @@ def write_bytes(path: Path, content: bytes) -> None:
 def write_text(path: Path, text: str) -> None:
     """The same for a text, in UTF-8."""
     write_bytes(path, text.encode("utf-8"))
+
+
+def make_directory(path: Path) -> None:
+    """A directory and all that are missing above it; none that everybody may write to. What is there already stays."""
+    for one in (*(above for above in reversed(path.parents) if not above.exists()), path):
+        one.mkdir(_DIRECTORY_MODE, exist_ok=True)
 
 
 def check_writable(path: Path) -> None:

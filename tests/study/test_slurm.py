@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -296,6 +297,31 @@ def test_a_job_is_noted_before_anyone_can_start_over(tmp_path: Path, pretended: 
         within.setattr("featlab.study.queue.ask_slurm", answer)
         handed_over(tmp_path / "sweep.sqlite")
     assert pretended[-1] == ["sbatch"]
+
+
+def test_nobody_else_can_write_what_tasks_run(tmp_path: Path, pretended: list[list[str]]) -> None:
+    """Whatever the umask: the script of an array is run, and the directory beside the store says what it runs."""
+    old = os.umask(0)
+    try:
+        work(handed_over(tmp_path / "sweep.sqlite").directory, 0, find_runner)
+    finally:
+        os.umask(old)
+    made = list(tmp_path.rglob("*"))
+    assert len(made) > 8
+    assert [path for path in made if path.stat().st_mode & stat.S_IWOTH] == []
+
+
+def test_a_job_that_cannot_be_noted_is_said(
+    tmp_path: Path, pretended: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, text: str) -> None:
+        if path.name == "job":
+            raise OSError(28, "No space left on device")
+        path.write_text(text)
+
+    monkeypatch.setattr("featlab.study.slurm.write_text", full)
+    with pytest.raises(StoreFault, match="job 17 runs, but that cannot be noted: No space left .* `scancel 17`"):
+        handed_over(tmp_path / "sweep.sqlite")
 
 
 def test_stores_of_one_stem_have_nothing_in_common(tmp_path: Path, pretended: list[list[str]]) -> None:

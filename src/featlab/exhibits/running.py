@@ -19,7 +19,7 @@ from featlab.exhibits.reading import Data, View
 from featlab.exhibits.report import Report, report_path, write_report
 from featlab.exhibits.values import tabled
 from featlab.exhibits.verdict import CheckResult, Finding
-from featlab.files import check_writable, fault_words
+from featlab.files import check_writable, fault_words, make_directory
 from featlab.runners import find_runner
 from featlab.study.dataset import open as open_study
 from featlab.study.dataset import provenance
@@ -135,7 +135,7 @@ def check_results(exhibit: Exhibit, size: Size, results: Path) -> None:
     could be written."""
     path = report_path(results, exhibit.id, size)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_directory(path.parent)
         check_writable(path)
         stored = [stored_outcomes(place.store) for place in places(exhibit, size, results)]
         fix_protocol(exhibit, path.parent, sum(map(len, stored)))

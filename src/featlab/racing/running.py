@@ -19,7 +19,7 @@ from featlab.analysis import Analysis, analyse
 from featlab.comparison.recovery import principal_cosines
 from featlab.errors import InvalidParameter
 from featlab.experiments.experiment import seed_count
-from featlab.files import fault_words
+from featlab.files import fault_words, make_directory
 from featlab.gaussian.hermite import Floats
 from featlab.interruption import in_time, saving
 from featlab.learners.checks import positive_integer
@@ -130,7 +130,7 @@ def _directory(store: str | Path | None) -> Iterator[Path]:
             yield Path(name)
         return
     try:
-        Path(store).mkdir(parents=True, exist_ok=True)
+        make_directory(Path(store))
     except OSError as fault:
         raise InvalidParameter("store", str(store), f"a directory that can be made: {fault_words(fault)}") from fault
     yield Path(store)

@@ -21,14 +21,13 @@ from featlab.errors import FeatlabError, Unwritable
 from featlab.exhibits import Exhibit, Report, Size, all_exhibits
 from featlab.exhibits.report import read_report, report_path
 from featlab.exhibits.verdict import CheckResult, ClaimVerdict
-from featlab.files import fault_words, write_bytes, write_text
+from featlab.files import fault_words, make_directory, write_bytes, write_text
 from featlab.interruption import half_written, undivided
 from featlab.reports.exhibits import REPORT_TEXTS, ReportedExhibit, by_document, verdict_counts
 from featlab.reports.templating import fill
 from featlab.reports.untrusted import picture
 
 _MARK = ".featlab-gallery"
-_DIRECTORY_MODE = 0o775  # what the umask leaves of it
 _WIDE = 520.0  # points; a single panel has 450
 # Signs beside the colours, for readers who do not see them.
 _SIGNS = {
@@ -75,7 +74,7 @@ def write_gallery(directory: Path, results: Path, size: Size | None = None) -> G
     entries = [ReportedExhibit(exhibit, _report(results, exhibit, size)) for exhibit in all_exhibits()]
     try:
         _check_place(directory, place)
-        place.parent.mkdir(parents=True, exist_ok=True)
+        make_directory(place.parent)
         with _built_beside(place) as beside:
             _write_site(beside, entries, results)
     except OSError as fault:
@@ -96,7 +95,7 @@ def _built_beside(place: Path) -> Iterator[Path]:
     """A new directory that takes the place of the old one when it is complete; after a failure the old one stands."""
     beside = place.with_name(f".featlab-{secrets.token_hex(8)}")
     with half_written(beside):
-        beside.mkdir(_DIRECTORY_MODE)
+        make_directory(beside)
         try:
             yield beside
             with undivided():
@@ -120,7 +119,7 @@ def _take_place(beside: Path, place: Path) -> None:
 
 
 def _write_site(directory: Path, entries: Sequence[ReportedExhibit], results: Path) -> None:
-    (directory / "pictures").mkdir(_DIRECTORY_MODE)
+    make_directory(directory / "pictures")
     write_text(directory / _MARK, "Written by `featlab gallery`, which replaces it as a whole.\n")
     pages = {"index": _overview(entries)}
     for document, own in by_document(entries):

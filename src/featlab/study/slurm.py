@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 
 from featlab import interruption
 from featlab.errors import InvalidParameter
+from featlab.files import fault_words, make_directory, write_text
 from featlab.lines import LineFile
 from featlab.study import queue
 from featlab.study.description import Study
@@ -104,13 +105,18 @@ def submit(
 
 def _sent(store: Path, directory: Path, options: Sequence[str]) -> str:
     """Hand a submission to Slurm and note the job's id, which is returned; what Slurm refuses leaves nothing."""
-    try:
-        arguments = ["--parsable", *_own_options(store, directory), *options, str(directory / "array.sh")]
-        job = queue.ask_slurm("sbatch", *arguments).strip().partition(";")[0]
-    except EngineFault:
-        shutil.rmtree(directory)
-        raise
-    (directory / "job").write_text(job + "\n", encoding="ascii")
+    arguments = ["--parsable", *_own_options(store, directory), *options, str(directory / "array.sh")]
+    with interruption.undivided():
+        try:
+            job = queue.ask_slurm("sbatch", *arguments).strip().partition(";")[0]
+        except EngineFault:
+            shutil.rmtree(directory)
+            raise
+        try:
+            write_text(directory / "job", job + "\n")
+        except OSError as fault:
+            wrong = f"{directory}: job {job} runs, but that cannot be noted: {fault_words(fault)}"
+            raise StoreFault(f"{wrong}; `scancel {job}`, make room, then submit again") from fault
     return job
 
 
@@ -169,20 +175,21 @@ def _written(store: Path, runner: Runner, origin: dict[str, str], tasks: Sequenc
     directory = home / f"{number:04d}"
     try:
         for part in (directory / "tasks", directory / "logs", home / "shards"):
-            part.mkdir(parents=True, exist_ok=True)
+            make_directory(part)
         about_runner = {"origin": origin, "name": runner.name, "numerics": runner.numerics}
-        (directory / "submission.json").write_text(json.dumps(about_runner), encoding="utf-8")
+        write_text(directory / "submission.json", json.dumps(about_runner))
         for task, runs in enumerate(tasks):
             entries = [asdict(run) for run in runs]
-            (directory / "tasks" / f"{task}.json").write_text(json.dumps(entries), encoding="utf-8")
+            write_text(directory / "tasks" / f"{task}.json", json.dumps(entries))
         script = _SCRIPT.format(
             last=len(tasks) - 1,
             python=shlex.quote(sys.executable),
             directory=shlex.quote(str(directory)),
         )
-        (directory / "array.sh").write_text(script, encoding="utf-8")
+        write_text(directory / "array.sh", script)
     except OSError as fault:
-        raise StoreFault(f"{directory}: cannot be written: {fault.strerror or fault}") from fault
+        shutil.rmtree(directory, ignore_errors=True)  # what is left of it counts for nothing: it has no job
+        raise StoreFault(f"{directory}: cannot be written: {fault_words(fault)}") from fault
     return directory
 
 
