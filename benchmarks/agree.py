@@ -1,8 +1,9 @@
 """Does theory agree with simulation where nobody looked? python -m benchmarks.agree --each 20 --processes 2
 
 Random experiments for every learner that has a theory (`drawn_experiments`) are predicted, simulated and compared, each
-in a process that may take so many seconds. Printed: how many agree, cannot be told, disagree, are refused (theory says
-why), take too long or fail, by learner; and every disagreement and failure with the call that repeats it.
+in a process that may take so many seconds, until all are done or the whole time is up. Printed: how many agree, cannot
+be told, disagree, are refused (theory says why), take too long or fail, by learner; and every disagreement and failure
+with the call that repeats it.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ import traceback
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from math import inf, isfinite
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 _KINDS = ("agrees", "cannot tell", "disagrees", "refused", "over time", "error")
 _SHOWN = ("disagrees", "error")
+_MOST_SEEDS = 512
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ def compared(learner: str, key: int, number: int, seconds: int) -> Case:
     try:
         experiment = drawn(learner, key, number)
         text = json.dumps(experiment_to_text(experiment), default=str)
-        found = predict_and_simulate(experiment, progress=False).comparison
+        found = predict_and_simulate(experiment, most_seeds=_MOST_SEEDS, progress=False).comparison
         kind, reason = str(found.verdict), found.reason
     except _OverTime:
         kind, reason = "over time", f"more than {seconds} s"
@@ -75,12 +78,20 @@ def _compared(arguments: tuple[Any, ...]) -> Case:
     return compared(*arguments)
 
 
-def run(learners: Sequence[str], key: int, each: int, processes: int, seconds: int) -> Iterator[Case]:
-    """All cases, as they end."""
+def run(
+    learners: Sequence[str], key: int, each: int, processes: int, seconds: int, within: float = inf
+) -> Iterator[Case]:
+    """All cases, as they end; those that have not ended `within` so many seconds are left out."""
     work = [(learner, key, number, seconds) for number in range(each) for learner in learners]
+    end = perf_counter() + within
     # A process keeps what it has compiled, which takes memory: after some experiments another takes its place.
     with multiprocessing.get_context("spawn").Pool(processes, maxtasksperchild=6) as pool:
-        yield from pool.imap_unordered(_compared, work)
+        cases = pool.imap_unordered(_compared, work)
+        for _ in work:
+            try:
+                yield cases.next(max(0.0, end - perf_counter()) if isfinite(end) else None)
+            except multiprocessing.TimeoutError:
+                return
 
 
 def table(cases: Sequence[Case]) -> str:
@@ -103,10 +114,11 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--key", type=int, default=1, help="other experiments for another key")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--seconds", type=int, default=120, help="an experiment may take so long")
+    parser.add_argument("--within", type=float, default=inf, help="seconds for all; what has not ended is left out")
     parser.add_argument("--json", type=Path, help="write every case there")
     asked = parser.parse_args(arguments)
     cases = []
-    for case in run(asked.learners.split(","), asked.key, asked.each, asked.processes, asked.seconds):
+    for case in run(asked.learners.split(","), asked.key, asked.each, asked.processes, asked.seconds, asked.within):
         cases.append(case)
         print(f"{case.learner} {case.number}: {case.kind} ({case.seconds:.0f} s)", file=sys.stderr, flush=True)
         if asked.json:

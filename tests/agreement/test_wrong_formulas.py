@@ -11,7 +11,11 @@ import xarray as xr
 
 import featlab
 from featlab.comparison import Agreement, compare
+from featlab.gaussian.activations import activation
 from featlab.learners import BayesAmp, OnlineSgd, ReusedBatch, StepLaw, TwoLayer
+from featlab.targets import target
+from featlab.theory.reuse.dmft import Descent
+from featlab.theory.reuse.usual_form import usual_form
 
 ORTHOGONAL = TwoLayer(start="orthogonal")
 SEEDS = 16
@@ -67,6 +71,17 @@ def test_batch_reuse() -> None:
     fresh = ReusedBatch(3, 0.8, steps_per_batch=1)
     wrong = {"fresh batches": featlab.predict("tanh(h1)", fresh, **sizes), "one step off": one_index_off(right)}
     refuses(run, right, wrong, ["norm", "risk"])
+
+
+def test_batch_reuse_with_a_relu() -> None:
+    """Responses from sigma'' away from the kink, where a relu has none, miss a delta function."""
+    sizes = {"dim": 4000, "samples": 8000, "student": TwoLayer(activation="relu", start="orthogonal")}
+    right = featlab.predict("relu(h1)", ReusedBatch(2, 1.0), **sizes)
+    run = featlab.simulate("relu(h1)", ReusedBatch(2, 1.0), **sizes, seeds=SEEDS, progress=False)
+    descent = Descent(target("relu(h1)"), activation("relu"), np.ones(1), np.zeros(1), step=1.0, ratio=2.0)
+    overlap, gram = usual_form(descent, np.zeros_like, 2, 2**14, seed=1)
+    without = right.assign(overlap=right.overlap.copy(data=overlap), norm=right.norm.copy(data=gram[:, 0] ** 0.5))
+    refuses(run, right, {"without the kink": without, "one step off": one_index_off(right)}, ["overlap", "norm"])
 
 
 def message_passing(dim: int, alpha: float, overlap: float, iterations: int, seed: int, onsager: bool) -> list[float]:

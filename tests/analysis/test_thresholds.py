@@ -13,9 +13,10 @@ from scipy.signal import fftconvolve
 from scipy.special import erf, k0, ndtr
 
 from featlab.analysis import analyse
-from featlab.analysis.subspaces import nothing
+from featlab.analysis.subspaces import complement, nothing, readable_basis
 from featlab.analysis.thresholds import second_moments, symmetric_basis
 from featlab.gaussian.quadrature import gaussian_density
+from featlab.gaussian.symmetry import symmetries
 from featlab.targets import target
 
 # z1 z2: density K0(|y|)/pi; the others from Troiani et al. 2024 and Defilippis et al. 2025.
@@ -281,3 +282,14 @@ def test_a_plateau_is_one_label_however_it_is_rounded() -> None:
     assert found.alpha is not None
     assert found.alpha_error is not None
     assert abs(found.alpha - exact) < found.alpha_error < 1e-3 * exact
+
+
+def test_four_exchangeable_directions_leave_the_symmetries_of_a_tetrahedron() -> None:
+    """Around the sum of the four, on the axes of a cube, all 24 exchanges are found; in a readable basis two are."""
+    of, known = target("max(h1, h2, h3, h4)"), np.full((4, 1), 0.5)
+    unknown = complement(known)
+    np.testing.assert_allclose(unknown.T @ np.hstack([known, unknown]), np.eye(4)[1:], atol=1e-15)
+    found = symmetries(lambda z: of.link(0.3 * known.T + z @ unknown.T), (3, 0))
+    assert len(found) == 24
+    readable = readable_basis(unknown, 3)
+    assert len(symmetries(lambda z: of.link(0.3 * known.T + z @ readable.T), (3, 0))) == 2

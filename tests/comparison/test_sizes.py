@@ -15,6 +15,7 @@ from featlab.learners import (
     GiantSteps,
     KernelRidge,
     OnlineSgd,
+    PreprocessedStep,
     RandomFeatures,
     ReusedBatch,
     SignSgd,
@@ -57,6 +58,18 @@ def test_what_a_batch_learner_keeps() -> None:
     assert [one.samples / one.dim for one in amp] == [1.5] * 3
     features = ladder(of(RandomFeatures(200), dim=400, student=TwoLayer(100)), "sizes")
     assert [(one.student.width / one.dim, one.learner.samples / one.dim) for one in features] == [(0.25, 0.5)] * 3
+
+
+def test_a_preprocessed_step_keeps_what_its_start_allows() -> None:
+    """n/d next to overlaps of order one, n/d^2 next to those of a random start."""
+    planted = TwoLayer(start="planted", planted=((0.3,),))
+    rungs = ladder(of(PreprocessedStep(step_size=StepLaw(2.0, -0.5)), dim=100, samples=2000, student=planted), "sizes")
+    assert dims(rungs) == [100, 400, 1600]
+    assert {one.samples / one.dim for one in rungs} == {20.0}
+    assert [one.learner.step_size for one in rungs[1:]] == [pytest.approx(20.0)] * 2
+    rungs = ladder(of(PreprocessedStep(), dim=64, samples=4096, student=TwoLayer()), "sizes")
+    assert len(rungs) > 1
+    assert {one.samples / one.dim**2 for one in rungs} == {1.0}
 
 
 def test_random_numbers_of_other_sizes_are_others() -> None:

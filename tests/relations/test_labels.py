@@ -14,7 +14,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from featlab.analysis import Analysis, analyse
+from featlab.analysis import Analysis, Verdict, analyse
+from featlab.analysis.staircase import Kind
 from featlab.targets import Target, target
 
 # The draws are the same every time; an analysis of two directions takes half a second and more.
@@ -46,7 +47,7 @@ def same(first: Analysis, second: Analysis) -> None:
     assert len(first.grand_staircase) == len(second.grand_staircase)
     for one, other in zip(first.grand_staircase, second.grand_staircase, strict=True):
         assert one.kind is other.kind
-        assert one.directions.shape == other.directions.shape
+        assert one.directions.shape[1] == other.directions.shape[1]
         assert (one.alpha is None) == (other.alpha is None)
         if one.alpha is not None and other.alpha is not None:
             error = (one.alpha_error or 0.0) + (other.alpha_error or 0.0)
@@ -117,6 +118,18 @@ def test_names_signs_and_rotations_of_the_directions_do_not_matter(pair: tuple[s
 @given(text=one_direction)
 def test_an_unused_direction_does_not_matter(text: str) -> None:
     same(analyse(target(text)), analyse(target(f"{text} + h2 - h2")))
+
+
+@FEW
+@given(text=one_direction, size=st.sampled_from([0.5, 1.0, 2.0]))
+def test_an_independent_direction_that_is_added_is_a_stage_of_its_own(text: str, size: float) -> None:
+    """h2, which the label follows, is found from the first samples on; with h2 known, the rest is the old target."""
+    alone, both = analyse(target(text)), analyse(target(f"{text} + {size}*h2"))
+    assert both.grand_staircase[0].kind is Kind.TRIVIAL
+    if alone.verdict is Verdict.TRIVIAL:
+        assert both.verdict is Verdict.TRIVIAL
+    else:
+        same(alone, replace(both, grand_staircase=both.grand_staircase[1:]))
 
 
 @FEW

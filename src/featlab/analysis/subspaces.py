@@ -8,11 +8,19 @@ from featlab.gaussian.hermite import Floats
 from featlab.gaussian.matrices import reduced_rows
 
 _SNAP = 1e-7
+# The axes of a cube around (1, 1, 1, 1): an exchange of four directions is one of these columns, with signs.
+_CUBE = 0.5 * np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
 
 
 def complement(known: Floats) -> Floats:
-    """Orthonormal columns that span the orthogonal complement of the orthonormal columns `known` (r, s)."""
+    """Orthonormal columns that span the orthogonal complement of the orthonormal columns `known` (r, s).
+
+    Around the sum of four directions they are the axes of a cube, on which the symmetries of max(h1, .., h4), say, are
+    reflections and exchanges, and can be made use of; else a readable basis.
+    """
     rank, dimension = known.shape
+    if known.shape == (4, 1) and np.all(np.abs(np.abs(known) - 0.5) < _SNAP):
+        return np.sign(known) * _CUBE
     return readable_basis(np.eye(rank) - known @ known.T, rank - dimension)
 
 

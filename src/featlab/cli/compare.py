@@ -35,6 +35,10 @@ def compare(
         int,
         typer.Option(metavar="N", help="At how many sizes it is run, to find its limit: 3, as d, 4d and 16d; 2; or 1."),
     ] = 3,
+    most_seeds: Annotated[
+        int,
+        typer.Option(metavar="N", help="Where --seeds are too few to tell, up to so many are run; 0: none are added."),
+    ] = 160,
     allowance: Annotated[
         float | None,
         typer.Option(metavar="F", help="One size, and what finite d may change of each value; 1/sqrt(d) for one size."),
@@ -53,6 +57,7 @@ def compare(
     both = predict_and_simulate(
         experiment,
         sizes=sizes,
+        most_seeds=most_seeds,
         allowance=allowance,
         signless=signless,
         progress=False if quiet else None,

@@ -11,6 +11,7 @@ import xarray as xr
 
 from featlab.comparison.agreement import Comparison, compare
 from featlab.comparison.allowance import FiniteSize
+from featlab.comparison.more_seeds import further_seeds
 from featlab.comparison.sizes import MOST_SIZES, ladder
 from featlab.comparison.stuck import stuck_runs, without
 from featlab.experiments.experiment import Experiment, as_experiment
@@ -44,6 +45,16 @@ class ComparedRun(Shown):
     _picture: ClassVar[str] = "featlab.reports.notebook:run_picture"
     _page: ClassVar[str] = "featlab.reports.notebook:run_page"
 
+    @property
+    def pairs(self) -> list[tuple[xr.Dataset, xr.Dataset]]:
+        """(prediction, simulation) at every size."""
+        return [(self.prediction, self.simulation), *self.others]
+
+    @property
+    def runs(self) -> list[xr.Dataset]:
+        """The simulation at every size."""
+        return [run for _, run in self.pairs]
+
     def __repr__(self) -> str:
         return f"<ComparedRun of {self.simulation.attrs.get('target')!r} at {self.measured}: {self.comparison!r}>"
 
@@ -61,6 +72,7 @@ def predict_and_simulate(
     design: str = "auto",
     names: Sequence[str] | None = None,
     sizes: int = MOST_SIZES,
+    most_seeds: int = 160,
     allowance: FiniteSize | float | None = None,
     signless: bool = False,
     progress: bool | None = None,
@@ -73,15 +85,24 @@ def predict_and_simulate(
     Args: as for `featlab.predict`, `featlab.simulate` and `featlab.compare`, and
         sizes: at how many sizes it is simulated at most: 3, d, 4d and 16d, or smaller ones where those are too much
             work (`featlab.comparison.sizes`); 1, only at the one asked for, with an allowance for finite d.
+        most_seeds: where `seeds` are too few to tell, and up to so many would do, they are added at every size
+            (`featlab.comparison.more_seeds`); 0, none are.
         allowance: asks for one size, and says what it is allowed.
     """
     given = {"dim": dim, "samples": samples, "times": times, "student": student}
     experiment = as_experiment(target, learner, {**given, "seeds": seeds, "key": key, "design": design})
     if experiment.needs_start and experiment.times is not None:
         experiment = replace(experiment, times=tuple(sorted({0.0, *map(float, experiment.times)})))
-    first = _both(experiment, None, progress)
-    how: dict[str, Any] = {"allowance": allowance, "signless": signless, "progress": progress}
-    return in_the_limit(experiment, first, names, sizes=sizes if allowance is None else 1, **how)
+    how: dict[str, Any] = {"allowance": allowance, "signless": signless}
+    run: dict[str, Any] = {**how, "sizes": sizes if allowance is None else 1, "progress": progress}
+    found = in_the_limit(experiment, _both(experiment, None, progress), names, **run)
+    while more := _wanted(experiment, found, most_seeds):
+        known = None if more.needs_start else found.prediction
+        added = in_the_limit(more, _both(more, known, progress), names, **run)
+        if any(_interrupted(one) for one in added.runs):
+            break
+        found = _together(experiment, found, added, names, **how)
+    return found
 
 
 def in_the_limit(
@@ -99,12 +120,47 @@ def in_the_limit(
     pairs = [first]
     if not _interrupted(first[1]) and first[0].attrs["outcome"] != Outcome.DIVERGED:
         pairs += _at_other_sizes(experiment, rungs[1:], first[0], progress)
-    rungs = rungs[: len(pairs)]
+    found = _compared(experiment, pairs, names, allowance=allowance, signless=signless)
+    return ComparedRun(*first, found, tuple(pairs[1:]), _measured(rungs[: len(pairs)]))
+
+
+def _compared(
+    experiment: Experiment, pairs: Sequence[tuple[xr.Dataset, xr.Dataset]], names: Sequence[str] | None, **how: Any
+) -> Comparison:
     compared, notes = _populations(experiment, pairs)
     predictions, runs = ([pair[place] for pair in compared] for place in (0, 1))
-    found = compare(predictions, runs, names=names, allowance=allowance, signless=signless)
-    found = replace(found, reason=" ".join([found.reason, *notes]))
-    return ComparedRun(*first, found, tuple(pairs[1:]), _measured(rungs))
+    found = compare(predictions, runs, names=names, **how)
+    return replace(found, reason=" ".join([found.reason, *notes]))
+
+
+def _wanted(experiment: Experiment, found: ComparedRun, most_seeds: int) -> Experiment | None:
+    """The experiment with the seeds to be added to those that were run, if that helps."""
+    if any(_interrupted(run) for run in found.runs):
+        return None
+    so_far = replace(experiment, seeds=tuple(found.simulation["seed"].values.tolist()))
+    return further_seeds(so_far, found.comparison, found.prediction.attrs["limit"], most_seeds)
+
+
+def _together(
+    experiment: Experiment, found: ComparedRun, added: ComparedRun, names: Sequence[str] | None, **how: Any
+) -> ComparedRun:
+    """The runs of both, which are at the same sizes, compared as one."""
+    pairs = [
+        (_with_seeds(*predictions), _with_seeds(*runs))
+        for predictions, runs in (zip(*both, strict=True) for both in zip(found.pairs, added.pairs, strict=True))
+    ]
+    comparison = _compared(experiment, pairs, names, **how)
+    seeds, asked = pairs[0][1].sizes["seed"], len(experiment.seeds)
+    told = f"{seeds} seeds were run at every size: {asked} were too few to tell."
+    comparison = replace(comparison, reason=f"{comparison.reason} {told}")
+    return ComparedRun(*pairs[0], comparison, tuple(pairs[1:]), found.measured)
+
+
+def _with_seeds(first: xr.Dataset, more: xr.Dataset) -> xr.Dataset:
+    """Both on one axis of seeds; what has none is the same in both."""
+    if "seed" not in first.dims:
+        return first
+    return xr.concat([first, more], "seed", data_vars="minimal", coords="minimal", compat="override", join="override")
 
 
 def _both(experiment: Experiment, known: xr.Dataset | None, progress: bool | None) -> tuple[xr.Dataset, xr.Dataset]:

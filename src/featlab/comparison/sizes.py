@@ -24,7 +24,7 @@ _LEAST_DIM, _LEAST_RATIO = 50, 4
 # Multiplications that take some ten seconds on two cores; a step of all seeds costs at least so many.
 _MOST_WORK, _LEAST_STEP = 3e10, 1e4
 # Seeds of other sizes have other numbers, so that their random numbers are independent.
-_SEED_SHIFT, _ALL_SEEDS = 2**24, 2**32
+_SEED_SHIFT, ALL_SEEDS = 2**24, 2**32
 
 
 def ladder(experiment: Experiment, limit: str, most: int = MOST_SIZES) -> tuple[Experiment, ...]:
@@ -38,7 +38,7 @@ def ladder(experiment: Experiment, limit: str, most: int = MOST_SIZES) -> tuple[
         raise InvalidParameter("sizes", most, f"1, 2 or {MOST_SIZES}")
     for factors in _FACTORS[most]:
         rungs = [rung for place, factor in enumerate(factors, 1) if (rung := _scaled(experiment, limit, factor, place))]
-        if len(rungs) == len(factors) and all(_affordable(rung) for rung in rungs):
+        if len(rungs) == len(factors) and all(affordable(rung) for rung in rungs):
             return (experiment, *rungs)
     return (experiment,)
 
@@ -64,11 +64,11 @@ def _scaled(experiment: Experiment, limit: str, factor: float, place: int) -> Ex
         dim=dim,
         samples=samples,
         times=tuple(step / plan.unit for step in plan.steps) if one_pass else experiment.times,
-        seeds=tuple((seed + place * _SEED_SHIFT) % _ALL_SEEDS for seed in experiment.seeds),
+        seeds=tuple((seed + place * _SEED_SHIFT) % ALL_SEEDS for seed in experiment.seeds),
     )
 
 
-def _affordable(experiment: Experiment) -> bool:
+def affordable(experiment: Experiment) -> bool:
     """Whether it fits in memory and takes seconds."""
     try:
         wanted, choice = chosen(experiment, experiment.memory)

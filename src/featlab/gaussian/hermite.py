@@ -70,12 +70,14 @@ def multi_indices(rank: int, degree: int) -> Integers:
 def hermite_products(points: Floats, degree: int) -> Floats:
     """h_a(points) for every multi-index |a| = degree: from points (N, r) to values (N, count)."""
     count, rank = points.shape
-    one_axis = hermite_normalised_all(degree, points)  # (degree + 1, N, r)
-    indices = multi_indices(rank, degree)
-    values = np.ones((count, len(indices)))
-    for axis in range(rank):
-        values *= one_axis[indices[:, axis], :, axis].T
-    return values
+    one_axis = hermite_normalised_all(degree, points.T)  # (degree + 1, r, N)
+    indices = _multi_indices(rank, degree)
+    values = np.ones((len(indices), count))  # a product at a time stays in the cache
+    for value, index in zip(values, indices, strict=True):
+        for axis, order in enumerate(index):
+            if order:
+                value *= one_axis[order, axis]
+    return values.T
 
 
 def unfold(coefficients: Floats, rank: int, degree: int) -> Floats:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from featlab.errors import InvalidParameter
 from featlab.learners.fields import FIT_SAMPLES, LEAVE_ONE_OUT, POSITIVE, RIDGE, STEP, TARGET, TEST, option, or_none
-from featlab.learners.protocol import LearnerDescription
+from featlab.learners.protocol import Grown, LearnerDescription, Student
 from featlab.learners.readout import Readout
-from featlab.learners.steps import StepLaw
+from featlab.learners.steps import StepLaw, step_at
 from featlab.learners.students import TwoLayer
 
 if TYPE_CHECKING:
@@ -67,6 +67,14 @@ class PreprocessedStep(LearnerDescription):
         if self.transfer is not None and self.fit_samples is None:
             expected = "to stand beside fit_samples=N, those of the other target"
             raise InvalidParameter("transfer", self.transfer, expected)
+
+    def grown(self, student: Student | None, dim: int, factor: float, limit: str) -> Grown | None:
+        """samples / d is kept for neurons that begin with overlaps of order one. A random start has 1/sqrt(d), next to
+        which what fluctuates in a step on n ~ d samples does not vanish: there samples / d^2 is."""
+        if limit == "samples" or not isinstance(student, TwoLayer):
+            return None
+        step = None if self.step_size is None else step_at(self.step_size, dim)
+        return Grown(replace(self, step_size=step), student, factor if student.start == "planted" else factor**2)
 
     @property
     def data(self) -> str:
