@@ -59,7 +59,7 @@ def compare(
     )
     from featlab import figures  # whose names load matplotlib when they are used
     from featlab.reports.comparison import comparison_text
-    from featlab.reports.records import full_record
+    from featlab.reports.run_records import full_record
 
     deliver(
         figure=figure,

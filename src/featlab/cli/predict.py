@@ -29,7 +29,7 @@ def predict(experiment: Experiment, figure: FigureFile = None, as_json: AsJson =
     dataset = compute(experiment)
     from featlab import figures  # whose names load matplotlib when they are used
     from featlab.reports.comparison import prediction_text
-    from featlab.reports.records import simulation_record
+    from featlab.reports.run_records import simulation_record
 
     deliver(
         figure=figure,
