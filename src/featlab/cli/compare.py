@@ -63,7 +63,7 @@ def compare(
 
     deliver(
         figure=figure,
-        draw=lambda: figures.comparison_figure(both.prediction, both.simulation, both.comparison),
+        draw=lambda: figures.comparison_figure(both.drawn(), both.simulation, both.comparison),
         as_json=as_json,
         record=lambda: full_record(both),
         quiet=quiet,

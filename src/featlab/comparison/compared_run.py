@@ -33,6 +33,7 @@ class ComparedRun(Shown):
         comparison: of the limit, where there are other sizes.
         others: (prediction, simulation) at each other size.
         measured: what was measured, in words: the sizes, and what was kept in proportion.
+        experiment: what was asked.
     """
 
     prediction: xr.Dataset
@@ -40,9 +41,18 @@ class ComparedRun(Shown):
     comparison: Comparison
     others: tuple[tuple[xr.Dataset, xr.Dataset], ...] = ()
     measured: str = ""
+    experiment: Experiment | None = None
 
     _picture: ClassVar[str] = "featlab.reports.notebook:run_picture"
     _page: ClassVar[str] = "featlab.reports.notebook:run_page"
+
+    def drawn(self) -> xr.Dataset:
+        """What is compared of the prediction as curves: at times between those that were asked for, too."""
+        finer = None if self.experiment is None else self.experiment.finely()
+        if finer is None or self.experiment is None or finer.plan == self.experiment.plan:
+            return self.prediction
+        start = self.simulation if finer.needs_start else None
+        return predict_experiment(replace(finer, observe=tuple(self.comparison.quantities)), start)
 
     def __repr__(self) -> str:
         return f"<ComparedRun of {self.simulation.attrs.get('target')!r} at {self.measured}: {self.comparison!r}>"
@@ -104,7 +114,7 @@ def in_the_limit(
     predictions, runs = ([pair[place] for pair in compared] for place in (0, 1))
     found = compare(predictions, runs, names=names, allowance=allowance, signless=signless)
     found = replace(found, reason=" ".join([found.reason, *notes]))
-    return ComparedRun(*first, found, tuple(pairs[1:]), _measured(rungs))
+    return ComparedRun(*first, found, tuple(pairs[1:]), _measured(rungs), experiment)
 
 
 def _both(experiment: Experiment, known: xr.Dataset | None, progress: bool | None) -> tuple[xr.Dataset, xr.Dataset]:
