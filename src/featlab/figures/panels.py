@@ -45,7 +45,7 @@ def line_style(series: int) -> dict[str, Any]:
 def theory_line(axes: Axes, x: ArrayLike, y: ArrayLike, *, series: int = 0, label: str | None = None) -> None:
     """What theory says: a line; of a single point a dash that is wider than the mark of a measurement."""
     alone = np.sum(np.isfinite(np.asarray(y, dtype=np.float64))) == 1
-    point = {"marker": "_", "markersize": 22, "markeredgewidth": 1.8} if alone else {}
+    point: dict[str, Any] = {"marker": "_", "markersize": 22, "markeredgewidth": 1.8} if alone else {}
     axes.plot(np.asarray(x), np.asarray(y), **line_style(series), linewidth=1.8, label=label, **point)
 
 
