@@ -15,7 +15,8 @@ from featlab.comparison.demonstration import Recipe
 from featlab.figures.naming import direction_texts
 from featlab.learners import GiantSteps, TwoLayer
 from featlab.reports.comparison import comparison_text, prediction_text
-from featlab.reports.records import comparison_record, demonstration_record, full_record
+from featlab.reports.records import demonstration_record
+from featlab.reports.run_records import comparison_record, full_record
 from featlab.reports.statements import completed, demonstration_sentences, halfway, turned
 from tests.comparison.synthetic import measurement, prediction, truth
 

@@ -11,7 +11,7 @@ import xarray as xr
 from rich.console import Console
 
 from featlab.learners import Extragradient, GiantSteps, Readout, StepLaw, TwoLayer
-from featlab.reports.records import simulation_record
+from featlab.reports.run_records import simulation_record
 from featlab.reports.simulation import brief, mean_and_error, simulation_text
 
 

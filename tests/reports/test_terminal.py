@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from featlab.reports import Explanation
-from featlab.reports.terminal import plain_text
+from featlab.reports.plain import plain_text
 
 Explained = Callable[..., Explanation]
 README = "He4(h1) + sign(h1*h2*h3)"

@@ -5,6 +5,7 @@ Internal: modules and names may change; what is public of them is in `featlab`.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -13,15 +14,19 @@ from featlab.compiled import keep
 
 # In fewer columns no line can be set: who asks for them (COLUMNS=0) has said nothing.
 _LEAST_COLUMNS = 20
+# Imports make a million objects that live for good; looking through them for cycles takes a tenth of a short command.
+_COLLECTION = (200_000, 20, 100)
 
 
 def main() -> None:
     """The entry point `featlab`. Whoever interrupts it gets the exit code of the signal, whatever it was doing."""
+    gc.set_threshold(*_COLLECTION)
     interruption.listen()
     code = _run()
     number = interruption.caught()
     if number is not None or interruption.somebody_works():
         interruption.end(128 + number if number is not None else int(code or 0))
+    gc.freeze()  # the interpreter would look through all of JAX for cycles, for nothing, while a person waits
     sys.exit(code)
 
 

@@ -64,11 +64,11 @@ def compare(
     )
     from featlab import figures  # whose names load matplotlib when they are used
     from featlab.reports.comparison import comparison_text
-    from featlab.reports.records import full_record
+    from featlab.reports.run_records import full_record
 
     deliver(
         figure=figure,
-        draw=lambda: figures.comparison_figure(both.prediction, both.simulation, both.comparison),
+        draw=lambda: figures.comparison_figure(both.drawn(), both.simulation, both.comparison),
         as_json=as_json,
         record=lambda: full_record(both),
         quiet=quiet,

@@ -26,14 +26,16 @@ def predict(experiment: Experiment, figure: FigureFile = None, as_json: AsJson =
     check_figure(figure)
     from featlab.theory import predict as compute
 
-    dataset = compute(experiment)
+    asked = experiment if figure is None else experiment.finely()
+    drawn = compute(asked)
+    dataset = drawn.isel(time=[asked.plan.steps.index(step) for step in experiment.plan.steps])
     from featlab import figures  # whose names load matplotlib when they are used
     from featlab.reports.comparison import prediction_text
-    from featlab.reports.records import simulation_record
+    from featlab.reports.run_records import simulation_record
 
     deliver(
         figure=figure,
-        draw=lambda: figures.prediction_figure(dataset),
+        draw=lambda: figures.prediction_figure(drawn),
         as_json=as_json,
         record=lambda: simulation_record(dataset),
         quiet=quiet,

@@ -123,7 +123,7 @@ def show(text: RenderableType) -> None:
     """In colour on a terminal; plain and without trailing spaces anywhere else."""
     from rich.console import Console
 
-    from featlab.reports.terminal import plain_text
+    from featlab.reports.plain import plain_text
 
     console = Console()
     if console.is_terminal:

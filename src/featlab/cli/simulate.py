@@ -41,7 +41,7 @@ def simulate(
 
     dataset = compute(experiment, progress=False if quiet else None)
     from featlab import figures  # whose names load matplotlib when they are used
-    from featlab.reports.records import simulation_record
+    from featlab.reports.run_records import simulation_record
     from featlab.reports.simulation import simulation_text
 
     deliver(

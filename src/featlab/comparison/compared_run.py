@@ -34,6 +34,7 @@ class ComparedRun(Shown):
         comparison: of the limit, where there are other sizes.
         others: (prediction, simulation) at each other size.
         measured: what was measured, in words: the sizes, and what was kept in proportion.
+        experiment: what was asked.
     """
 
     prediction: xr.Dataset
@@ -41,6 +42,7 @@ class ComparedRun(Shown):
     comparison: Comparison
     others: tuple[tuple[xr.Dataset, xr.Dataset], ...] = ()
     measured: str = ""
+    experiment: Experiment | None = None
 
     _picture: ClassVar[str] = "featlab.reports.notebook:run_picture"
     _page: ClassVar[str] = "featlab.reports.notebook:run_page"
@@ -54,6 +56,14 @@ class ComparedRun(Shown):
     def runs(self) -> list[xr.Dataset]:
         """The simulation at every size."""
         return [run for _, run in self.pairs]
+
+    def drawn(self) -> xr.Dataset:
+        """What is compared of the prediction as curves: at times between those that were asked for, too."""
+        finer = None if self.experiment is None else self.experiment.finely()
+        if finer is None or self.experiment is None or finer.plan == self.experiment.plan:
+            return self.prediction
+        start = self.simulation if finer.needs_start else None
+        return predict_experiment(replace(finer, observe=tuple(self.comparison.quantities)), start)
 
     def __repr__(self) -> str:
         return f"<ComparedRun of {self.simulation.attrs.get('target')!r} at {self.measured}: {self.comparison!r}>"
@@ -121,7 +131,7 @@ def in_the_limit(
     if not _interrupted(first[1]) and first[0].attrs["outcome"] != Outcome.DIVERGED:
         pairs += _at_other_sizes(experiment, rungs[1:], first[0], progress)
     found = _compared(experiment, pairs, names, allowance=allowance, signless=signless)
-    return ComparedRun(*first, found, tuple(pairs[1:]), _measured(rungs[: len(pairs)]))
+    return ComparedRun(*first, found, tuple(pairs[1:]), _measured(rungs[: len(pairs)]), experiment)
 
 
 def _compared(
@@ -153,7 +163,7 @@ def _together(
     seeds, asked = pairs[0][1].sizes["seed"], len(experiment.seeds)
     told = f"{seeds} seeds were run at every size: {asked} were too few to tell."
     comparison = replace(comparison, reason=f"{comparison.reason} {told}")
-    return ComparedRun(*pairs[0], comparison, tuple(pairs[1:]), found.measured)
+    return ComparedRun(*pairs[0], comparison, tuple(pairs[1:]), found.measured, experiment)
 
 
 def _with_seeds(first: xr.Dataset, more: xr.Dataset) -> xr.Dataset:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 # Anything smaller is 0.000 on the screen.
-_VISIBLE = 5e-4
+VISIBLE = 5e-4
 _PARTS = ("neuron", "direction")  # axes whose coordinates are names, along which nothing is drawn
 
 
@@ -56,7 +56,7 @@ def visible_curves(theory: xr.DataArray) -> list[Curve]:
     Where row k of an estimate stands for direction k, and nothing else is to be seen, the direction is name enough.
     """
     every = list(curves(theory))
-    seen = [curve for curve in every if np.nanmax(np.abs(theory.isel(curve.place).values), initial=0.0) > _VISIBLE]
+    seen = [curve for curve in every if np.nanmax(np.abs(theory.isel(curve.place).values), initial=0.0) > VISIBLE]
     square = {"neuron", "direction"} == every[0].place.keys() and theory.sizes["neuron"] == theory.sizes["direction"]
     if seen and square and all(curve.place["neuron"] == curve.place["direction"] for curve in seen):
         return [Curve(curve.place, f"h{curve.place['direction'] + 1}") for curve in seen]

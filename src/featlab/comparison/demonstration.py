@@ -182,7 +182,7 @@ def _carried_out(
     whole, run = bool(np.all(finished)), run.isel(seed=finished) if np.any(finished) else run
     found = compare(prediction, run, names=_OBSERVED)
     if found.verdict is not Agreement.DISAGREES or not whole:
-        return replace(shown, run=ComparedRun(prediction, run, found))
+        return replace(shown, run=ComparedRun(prediction, run, found, experiment=experiment))
     # One size cannot tell a wrong prediction from a finite dimension; several can.
     several = partial(in_the_limit, experiment, (prediction, run), _OBSERVED, progress=False)
     try:
@@ -190,7 +190,7 @@ def _carried_out(
     except TimeoutError:
         reason = f"at this size they differ, and {budget:g} s were too short for others, which would tell why: "
         found = replace(found, verdict=Agreement.CANNOT_TELL, reason=reason + found.reason)
-        return replace(shown, run=ComparedRun(prediction, run, found))
+        return replace(shown, run=ComparedRun(prediction, run, found, experiment=experiment))
 
 
 def _command(experiment: Experiment) -> str:

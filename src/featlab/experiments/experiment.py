@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from inspect import signature
 from itertools import islice
@@ -147,6 +147,12 @@ class Experiment(Description):
         from featlab.experiments.schedule import schedule
 
         return schedule(self.learner, self.dim, self.samples, self.times)
+
+    def finely(self) -> Experiment:
+        """The same, looked at more often: for a curve in a picture."""
+        from featlab.experiments.schedule import finer
+
+        return replace(self, times=finer(self.plan))
 
     @property
     def needs_start(self) -> tuple[str, ...]:

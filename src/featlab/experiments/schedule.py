@@ -14,6 +14,7 @@ from featlab.learners.protocol import Learner
 from featlab.learners.registry import called
 
 _DEFAULT_TIMES = 40
+_CURVE = 40  # points of a curve
 _MOST_STEPS = 2**31 - 1
 _MOST_LOOKS = 10**6
 
@@ -59,6 +60,14 @@ def schedule(learner: Learner, dim: int, samples: int | None, times: Sequence[fl
     if last is not None and steps[-1] > last:
         raise InvalidParameter("times", times, f"times up to {last / dim}, for which there are samples")
     return Schedule(steps, float(dim))
+
+
+def finer(plan: Schedule) -> tuple[float, ...]:
+    """Its times, and others between each two of them, about `_CURVE` in all, as far as there are steps there."""
+    asked = np.array(plan.steps, dtype=np.float64)
+    between = np.interp(np.linspace(0, len(asked) - 1, _CURVE), np.arange(len(asked)), asked)
+    steps = asked if len(asked) >= _CURVE else np.union1d(np.rint(between), asked)
+    return tuple(map(float, steps / plan.unit))
 
 
 def _flow(learner: Any, times: Sequence[float] | None) -> Schedule:

@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from featlab.comparison import ComparedQuantity, Comparison, compare
-from featlab.comparison.curves import along, curves, is_stepwise, visible_curves
+from featlab.comparison.curves import VISIBLE, Curve, along, curves, is_stepwise, visible_curves
 from featlab.comparison.recovery import shown_scale
-from featlab.figures.panels import measured_points, panels, theory_line
+from featlab.figures.panels import MOST_SERIES, measured_points, panels, theory_line
 from featlab.figures.style import EASY, HARD, INK, TEXT_SIZE, TRIVIAL, add_legend, time_axis
 
 if TYPE_CHECKING:
@@ -31,8 +31,6 @@ _ANGLES = ("Directions found", "cosines of the principal angles")  # what the su
 _AXES = {"alpha": "samples over dimension, n / d", "dim": "dimension d"}
 _VERDICTS = {"agrees": "agree", "disagrees": "disagree", "cannot tell": "are too noisy to compare"}
 _COLOURS = {"agrees": TRIVIAL, "disagrees": HARD, "cannot tell": EASY}
-_MOST_CURVES = 8
-_ROOM = 2  # so many curves, and their points, are explained within the axes
 _LONG_TITLE = 90  # a longer one stands on two lines
 _STEADY = 1e-9
 
@@ -66,11 +64,12 @@ def prediction_figure(prediction: xr.Dataset) -> Figure:
     shown = [name for name in told if name in prediction]
     figure, frames = _panels(shown, prediction)
     for axes, name in zip(frames, shown, strict=True):
-        values = _seed_mean(prediction[name]) * shown_scale(name, prediction)
+        whole = prediction[name] * shown_scale(name, prediction)
+        values = _seed_mean(_without_sign(axes, whole) if _flips(whole) else whole)
         x = _along_axis(axes, values, prediction)
-        for series, curve in enumerate(list(curves(values))[:_MOST_CURVES]):
+        for series, curve in enumerate(_told_apart(axes, list(curves(values)))):
             theory_line(axes, x, values.isel(curve.place).values, series=series, label=curve.label)
-        add_legend(axes, loc="best")
+        add_legend(axes)
     figure.suptitle(f"{prediction.attrs['target']}: prediction for d to infinity", color=INK, fontsize=TEXT_SIZE + 1.5)
     return figure
 
@@ -91,19 +90,41 @@ def _worth_showing(quantity: ComparedQuantity) -> bool:
 def _draw(axes: Axes, quantity: ComparedQuantity, prediction: xr.Dataset, measurement: xr.Dataset) -> None:
     x = _along_axis(axes, quantity.theory, measurement)
     scale = shown_scale(quantity.name, measurement)
-    whole = prediction[quantity.name] * scale
-    if quantity.signless:
-        whole = abs(whole)
-        axes.set_ylabel(f"|{axes.get_ylabel()}|")
-    whole, drawn = _seed_mean(whole), visible_curves(quantity.theory)[:_MOST_CURVES]
+    whole, measured, error = prediction[quantity.name] * scale, scale * quantity.simulation, scale * quantity.error
+    flips = not quantity.signless and _flips(whole)
+    if flips:
+        runs = abs(scale * measurement[quantity.name].sel(time=quantity.theory["time"]))
+        measured, error = runs.mean("seed"), runs.std("seed", ddof=1) / runs.sizes["seed"] ** 0.5
+    if flips or quantity.signless:
+        whole = _without_sign(axes, whole)
+    whole, drawn = _seed_mean(whole), _told_apart(axes, visible_curves(_seed_mean(whole)))
     for series, curve in enumerate(drawn):
         name = f", {curve.label}" if len(drawn) > 1 else ""
         line = whole.isel(curve.place).values
         theory_line(axes, whole[along(quantity.theory)].values, line, series=series, label=f"theory{name}")
-        points, error = (scale * part.isel(curve.place).values for part in (quantity.simulation, quantity.error))
-        measured_points(axes, x, points, error, series=series, label=f"simulation{name}, 2 s.e.")
-    crowded = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}  # beside the axes, not over the curves
-    add_legend(axes, **(crowded if len(drawn) > _ROOM else {"loc": "best"}))
+        points, bars = (part.isel(curve.place).values for part in (measured, error))
+        measured_points(axes, x, points, bars, series=series, label=f"simulation{name}, 2 s.e.")
+    add_legend(axes)
+
+
+def _flips(values: xr.DataArray) -> bool:
+    """Whether seeds end with either sign: their mean would tell of neither."""
+    if not {"seed", "time"} <= set(values.dims) or values.sizes["seed"] < 2:
+        return False
+    last = values.isel(time=-1)
+    return bool(((last > VISIBLE).any("seed") & (last < -VISIBLE).any("seed")).any())
+
+
+def _without_sign(axes: Axes, values: xr.DataArray) -> xr.DataArray:
+    axes.set_ylabel(f"|{axes.get_ylabel()}|")
+    return abs(values)
+
+
+def _told_apart(axes: Axes, every: list[Curve]) -> list[Curve]:
+    """As many as can be told apart; the title says if they are not all."""
+    if len(every) > MOST_SERIES:
+        axes.set_title(f"{axes.get_title(loc='left')}, {MOST_SERIES} of {len(every)}", loc="left")
+    return every[:MOST_SERIES]
 
 
 def _along_axis(axes: Axes, values: xr.DataArray, dataset: xr.Dataset) -> np.ndarray:

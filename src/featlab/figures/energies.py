@@ -32,7 +32,7 @@ def energy_figure(energies: Energies, information_exponent: int | None) -> Figur
     if beyond > 5e-4:
         text = f"{beyond:.1%} beyond degree {shown}"
         axes.text(shown + 0.5, 1.05, text, ha="right", color=INK, fontsize=TEXT_SIZE - 0.5)
-    add_legend(axes, loc="best")
+    add_legend(axes)
     return figure
 
 

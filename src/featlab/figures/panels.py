@@ -17,7 +17,8 @@ from featlab.figures.style import INK, MUTED, SERIES, TEXT_SIZE, dress, new_figu
 
 _MARKERS = ("o", "s", "^", "D")
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
-_PANEL = (4.6, 3.7)
+_PANEL = (4.6, 4.0)
+MOST_SERIES = 8  # that can be told apart by colour, marker and dashes
 
 
 def panels(
@@ -36,10 +37,16 @@ def panels(
     return figure, axes[: len(titles)]
 
 
+def line_style(series: int) -> dict[str, Any]:
+    """The colour and dashes of a series: `MOST_SERIES` of them differ."""
+    return {"color": SERIES[series % len(SERIES)], "linestyle": DASHES[_style(series) % len(DASHES)]}
+
+
 def theory_line(axes: Axes, x: ArrayLike, y: ArrayLike, *, series: int = 0, label: str | None = None) -> None:
-    """What theory says: a line."""
-    colour, dash = SERIES[series % len(SERIES)], DASHES[_style(series) % len(DASHES)]
-    axes.plot(np.asarray(x), np.asarray(y), color=colour, linestyle=dash, linewidth=1.8, label=label)
+    """What theory says: a line; of a single point a dash that is wider than the mark of a measurement."""
+    alone = np.sum(np.isfinite(np.asarray(y, dtype=np.float64))) == 1
+    point: dict[str, Any] = {"marker": "_", "markersize": 22, "markeredgewidth": 1.8} if alone else {}
+    axes.plot(np.asarray(x), np.asarray(y), **line_style(series), linewidth=1.8, label=label, **point)
 
 
 def measured_points(

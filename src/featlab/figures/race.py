@@ -49,7 +49,7 @@ def race_figure(curves: Sequence[RacedCurve], title: str) -> Figure:
         elif shown:
             panel.set_ylim(0.0, max(1.05, *(_largest(curve) for curve in shown)))
         if shown:
-            add_legend(panel, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
+            add_legend(panel)
     figure.suptitle(title, color=INK, fontsize=TEXT_SIZE + 1.5)
     return figure
 

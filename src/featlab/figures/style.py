@@ -11,6 +11,7 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.transforms import ScaledTranslation
 
 from featlab.gaussian.hermite import Floats
 
@@ -25,6 +26,7 @@ DIVERGING, SEQUENTIAL = "RdBu_r", "viridis"
 TEXT_SIZE = 9.5
 # Times whose median is this far below the largest are spread over decades: they are drawn on a logarithmic axis.
 _SPREAD = 0.25
+_BELOW = 0.45  # inches from a panel to its legend, past the numbers and the name of its axis
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -53,8 +55,13 @@ def dress(axes: Axes, *, title: str = "", x: str = "", y: str = "", grid: Litera
 
 
 def add_legend(where: Axes | Figure, **options: Any) -> None:
-    """A legend without a frame, in ink; that of a whole figure stands below it."""
-    place = {"loc": "outside lower center"} if isinstance(where, Figure) else {}
+    """A legend without a frame, in ink; below the figure or its panel, where it covers nothing, unless told else."""
+    place: dict[str, Any] = {"loc": "outside lower center"}
+    if isinstance(where, Axes):
+        below = ScaledTranslation(0, -_BELOW, where.figure.dpi_scale_trans)
+        place = {"loc": "upper center", "ncols": 2}
+        if "loc" not in options:
+            place |= {"bbox_to_anchor": (0.5, 0), "bbox_transform": where.transAxes + below}
     where.legend(frameon=False, fontsize=TEXT_SIZE - 0.5, labelcolor=INK, **(place | options))
 
 

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 
 from featlab.comparison.curves import is_stepwise, measured_over_time
 from featlab.comparison.recovery import recovery
-from featlab.figures.panels import panels
-from featlab.figures.style import INK, MUTED, SERIES, TEXT_SIZE, add_legend, time_axis
+from featlab.figures.panels import MOST_SERIES, line_style, panels
+from featlab.figures.style import INK, MUTED, TEXT_SIZE, add_legend, time_axis
 from featlab.gaussian.hermite import Floats
 
 if TYPE_CHECKING:
@@ -38,8 +38,9 @@ def trajectory_figure(dataset: xr.Dataset) -> Figure:
     drawn: list[tuple[str, str, dict[str, Floats]]] = []  # of each panel the title, the y axis, and its curves
     found = recovery(dataset)
     if found.names:
-        places = {name: found.values[:, :, place] for place, name in enumerate(found.names)}
-        drawn.append((f"Directions found, d = {dim:,}", _AXIS_NAMES[found.column], places))
+        places = {name: found.values[:, :, place] for place, name in enumerate(found.names[:MOST_SERIES])}
+        some = f", {MOST_SERIES} of {len(found.names)}" if len(found.names) > MOST_SERIES else ""
+        drawn.append((f"Directions found, d = {dim:,}{some}", _AXIS_NAMES[found.column], places))
     for measure, values in list(measured.items())[:1]:
         formula = "E[(y - f)^2]" if measure == "risk" else dataset[measure].attrs["meaning"]
         drawn.append((measure.replace("_", " ").capitalize(), formula, {"median and quartiles": values}))
@@ -47,7 +48,7 @@ def trajectory_figure(dataset: xr.Dataset) -> Figure:
     figure, frames = panels(titles, y=names)
     for axes, group in zip(frames, groups, strict=True):
         for series, (label, values) in enumerate(group.items()):
-            _draw(axes, times, values, SERIES[series % len(SERIES)], label)
+            _draw(axes, times, values, line_style(series), label)
         axes.set_ylim(bottom=0)
         time_axis(axes, times, stepwise=is_stepwise(dataset))
     if found.names:
@@ -55,20 +56,20 @@ def trajectory_figure(dataset: xr.Dataset) -> Figure:
         frames[0].axhline(found.chance * dim**-0.5, color=INK, linestyle="--", linewidth=0.9, label=chance)
         frames[0].set_ylim(0, 1.03)
     for axes in frames:
-        add_legend(axes, loc="best")
+        add_legend(axes)
     _say_what_is_missing(frames[-1], dataset)
     return figure
 
 
-def _draw(axes: Axes, times: Floats, values: Floats, colour: str, label: str) -> None:
+def _draw(axes: Axes, times: Floats, values: Floats, style: dict[str, Any], label: str) -> None:
     """Median, quartiles and some seeds of values (seed, time); times at which no seed has a value are left out."""
     faint = 0.5 / max(1.0, min(len(values), _MOST_FAINT_SEEDS) ** 0.5)
     for row in values[:_MOST_FAINT_SEEDS]:
-        axes.plot(times, row, color=colour, alpha=faint, linewidth=0.6)
+        axes.plot(times, row, color=style["color"], alpha=faint, linewidth=0.6)
     seen = np.any(np.isfinite(values), axis=0)
     low, middle, high = np.nanquantile(values[:, seen], (0.25, 0.5, 0.75), axis=0)
-    axes.fill_between(times[seen], low, high, color=colour, alpha=0.2, linewidth=0)
-    axes.plot(times[seen], middle, color=colour, linewidth=1.8, label=label, marker="o" if len(times) < 3 else None)
+    axes.fill_between(times[seen], low, high, color=style["color"], alpha=0.2, linewidth=0)
+    axes.plot(times[seen], middle, **style, linewidth=1.8, label=label, marker="o" if len(times) < 3 else None)
 
 
 def _say_what_is_missing(axes: Axes, dataset: xr.Dataset) -> None:
@@ -76,5 +77,4 @@ def _say_what_is_missing(axes: Axes, dataset: xr.Dataset) -> None:
     missing = {word: int(np.sum(outcomes == word)) for word in ("diverged", "interrupted") if np.any(outcomes == word)}
     if missing:
         words = ", ".join(f"{count} of {len(outcomes)} seeds {word}" for word, count in missing.items())
-        look: dict[str, Any] = {"ha": "right", "va": "bottom", "color": MUTED, "fontsize": TEXT_SIZE - 0.5}
-        axes.text(0.98, 0.02, words, transform=axes.transAxes, **look)
+        axes.set_title(words, loc="right", color=MUTED, fontsize=TEXT_SIZE - 0.5)  # beside the data, not over them

@@ -72,7 +72,7 @@ class Diagnosis(Shown):
 
     def text(self, width: int = 80) -> str:
         """The screen as plain text of that width."""
-        from featlab.reports.terminal import plain_text
+        from featlab.reports.plain import plain_text
 
         return plain_text(self, width)
 

@@ -12,8 +12,9 @@ from featlab.analysis import Analysis, analyse
 from featlab.analysis.budget import DEFAULT_BUDGET, Tell
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
+from featlab.reports.plain import plain_text
 from featlab.reports.records import explanation_record
-from featlab.reports.terminal import plain_text, render
+from featlab.reports.terminal import render
 from featlab.reports.verdict_sentence import verdict_sentence
 from featlab.shown import Shown
 from featlab.targets import Target, target

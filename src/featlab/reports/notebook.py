@@ -87,7 +87,7 @@ def comparison_page(comparison: Comparison) -> str:
 
 def run_picture(run: ComparedRun) -> Figure:
     """Theory as lines, the simulation as points."""
-    return comparison_figure(run.prediction, run.simulation, run.comparison)
+    return comparison_figure(run.drawn(), run.simulation, run.comparison)
 
 
 def run_page(run: ComparedRun) -> str:

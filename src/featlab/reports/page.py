@@ -42,7 +42,7 @@ def page(
     pictures = _pictures(analysis, said, dim)
     if demonstration is not None and demonstration.run is not None:
         run = demonstration.run
-        figure = comparison_figure(run.prediction, run.simulation, run.comparison)
+        figure = comparison_figure(run.drawn(), run.simulation, run.comparison)
         caption = "Lines are predicted for large d, points are simulated, with two standard errors."
         pictures["demonstration"] = _picture("demonstration", figure, " ".join(sentences), caption)
     return fill(

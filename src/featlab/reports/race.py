@@ -10,7 +10,7 @@ from rich.text import Text
 
 from featlab.racing.crossing import Crossing
 from featlab.racing.result import Race, Standing
-from featlab.reports.terminal import plain_text
+from featlab.reports.plain import plain_text
 
 _WIDTH = 100
 _HEADING = "Who gets there first: n/d from which on more than half of {what} is found (squared cosine above 1/2)"

@@ -1,24 +1,21 @@
-"""Plain data for JSON: the explanation of a target, a prediction or a simulation, how the two compare."""
+"""Plain data for JSON: the explanation of a target, with its demonstration."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from featlab.gaussian.hermite import Floats
 from featlab.reports.links import links_of
+from featlab.reports.run_records import comparison_record
 from featlab.reports.statements import inputs_text, log10_samples
 from featlab.reports.verdict_sentence import verdict_sentence
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from featlab.analysis import Analysis
     from featlab.analysis.residuals import Regime
     from featlab.analysis.sample_cost import Constant, SampleCost
     from featlab.analysis.staircase import GrandStage, Stage
-    from featlab.comparison import ComparedQuantity, ComparedRun, Comparison, Demonstration
+    from featlab.comparison import Demonstration
 
 
 def explanation_record(
@@ -70,46 +67,6 @@ def explanation_record(
     }
 
 
-def simulation_record(dataset: xr.Dataset) -> dict[str, Any]:
-    """The dataset as plain data without NaN: what it came from, then each quantity with its axes and values."""
-    coordinates = {name: plain(values.values) for name, values in dataset.coords.items()}
-    quantities = {
-        name: {"axes": list(values.dims), "meaning": values.attrs.get("meaning"), "values": plain(values.values)}
-        for name, values in dataset.data_vars.items()
-    }
-    return {**{name: plain(value) for name, value in dataset.attrs.items()}, **coordinates, "data": quantities}
-
-
-def comparison_record(comparison: Comparison) -> dict[str, Any]:
-    """The verdict and every number that it rests on, as plain data."""
-    return {
-        "verdict": str(comparison.verdict),
-        "reason": comparison.reason,
-        "allowance": comparison.allowance,
-        "points": comparison.points,
-        "largest_z": plain(comparison.largest_z),
-        "allowed_z": plain(comparison.allowed_z),
-        "resolution": plain(comparison.resolution),
-        "sizes": list(comparison.sizes),
-        "allowance_share": plain(comparison.allowance_share),
-        "quantities": {
-            name: {"verdict": str(comparison.verdicts[name]), **_quantity_record(quantity)}
-            for name, quantity in comparison.quantities.items()
-        },
-    }
-
-
-def full_record(run: ComparedRun) -> dict[str, Any]:
-    """What `featlab compare --json` prints: the comparison, then both datasets, then those of other sizes."""
-    datasets: dict[str, Any] = _pair_record(run.prediction, run.simulation)
-    others = [_pair_record(*pair) for pair in run.others]
-    return {**comparison_record(run.comparison), "measured": run.measured, **datasets, "other_sizes": others}
-
-
-def _pair_record(prediction: xr.Dataset, simulation: xr.Dataset) -> dict[str, Any]:
-    return {"prediction": simulation_record(prediction), "simulation": simulation_record(simulation)}
-
-
 def demonstration_record(demonstration: Demonstration) -> dict[str, Any]:
     """What was run and what came of it; or why there is none."""
     recipe, run = demonstration.recipe, demonstration.run
@@ -127,31 +84,6 @@ def demonstration_record(demonstration: Demonstration) -> dict[str, Any]:
         "staircase": [_vectors(stage) for stage in demonstration.stages],
         "command": demonstration.command,
         **comparison_record(run.comparison),
-    }
-
-
-def plain(value: Any) -> Any:
-    """Lists, numbers and strings; null for what is not a finite number."""
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, list):
-        return [plain(item) for item in value]
-    return None if isinstance(value, float) and not np.isfinite(value) else value
-
-
-def _quantity_record(quantity: ComparedQuantity) -> dict[str, Any]:
-    return {
-        "axes": [str(axis) for axis in quantity.theory.dims],
-        "allowance": plain(quantity.allowance),
-        "absolute_values": quantity.signless,
-        "theory": plain(quantity.theory.values),
-        "simulation": plain(quantity.simulation.values),
-        "standard_error": plain(quantity.error.values),
-        "limit": plain(quantity.limit.values),
-        "limit_error": plain(quantity.limit_error.values),
-        "exponent": plain(quantity.exponent.values),
-        "z": plain(quantity.z.values),
-        "points": None if quantity.points is None else quantity.points.values.tolist(),
     }
 
 

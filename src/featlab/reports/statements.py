@@ -92,6 +92,7 @@ class Statements:
     """
 
     target: str
+    latex: str
     setting: str
     verdict: str
     reason: str
@@ -109,6 +110,7 @@ def state(analysis: Analysis, dim: int | None = None) -> Statements:
     notes = [("Note", remark) for remark in (*analysis.target.remarks, *analysis.remarks)]
     return Statements(
         target=analysis.target.shown,
+        latex=analysis.target.latex,
         setting=setting(analysis.target),
         verdict=verdict,
         reason=reason,

@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from featlab import __version__
+from featlab.reports.mathml import formula, powers
 
 # The beginning of a tag, a comment or a declaration; <u, v> is none of them, and stays.
 _ELEMENT = re.compile(r"<(?=/?[A-Za-z][A-Za-z0-9-]*[\s/>]|/?[A-Za-z][A-Za-z0-9-]*$|[!?])")
@@ -20,7 +21,7 @@ _ELEMENT = re.compile(r"<(?=/?[A-Za-z][A-Za-z0-9-]*[\s/>]|/?[A-Za-z][A-Za-z0-9-]
 @cache
 def _environment(markdown: bool) -> Environment:
     # Markdown is not HTML: there `_without_elements` takes the place of escaping.
-    return Environment(  # nosec B701
+    environment = Environment(  # nosec B701
         loader=PackageLoader("featlab.reports"),
         autoescape=not markdown,
         finalize=_without_elements if markdown else None,
@@ -29,6 +30,9 @@ def _environment(markdown: bool) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.filters["powers"] = powers
+    environment.globals["formula"] = formula
+    return environment
 
 
 def fill(template: str, **content: object) -> str:

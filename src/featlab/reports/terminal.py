@@ -6,14 +6,13 @@ is a terminal that wants it.
 
 from __future__ import annotations
 
-import io
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rich.columns import Columns
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -65,14 +64,6 @@ def _continued(command: str) -> str:
         else:
             lines.append(f"  --{option}")
     return " \\\n".join(lines)
-
-
-def plain_text(what: RenderableType, width: int) -> str:
-    """Anything for the screen without colour and without trailing spaces, for pipes, files and `print`."""
-    console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False)
-    with console.capture() as capture:
-        console.print(what)
-    return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
 
 def _parts(analysis: Analysis, dim: int | None) -> Iterator[RenderableType]:
