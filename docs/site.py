@@ -14,8 +14,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from mkdocs.structure.files import File, Files
-
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]  # a hook is loaded by its path
 
@@ -40,8 +38,10 @@ def on_config(config: Any) -> Any:
     return config
 
 
-def on_files(files: Files, config: Any) -> Files:
+def on_files(files: Any, config: Any) -> Any:
     """Add the generated pages."""
+    from mkdocs.structure.files import File
+
     for place, content in generated().items():
         files.append(File.generated(config, place, content=content))
     return files
@@ -49,8 +49,9 @@ def on_files(files: Files, config: Any) -> Files:
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Links to files at the root of the repository lead to their pages."""
+    up = "../" * page.file.src_uri.count("/")
     for source, goal in AT_THE_ROOT.items():
-        markdown = markdown.replace(f"](../{source})", f"]({goal})")
+        markdown = markdown.replace(f"]({up}../{source})", f"]({up}{goal})")
     return markdown
 
 
@@ -115,26 +116,20 @@ def _common(parameter: Any) -> bool:
 
 
 def _usage(command: Any, name: str) -> str:
-    arguments = [one.make_metavar(_context(command)) for one in command.params if one.param_type_name == "argument"]
+    arguments = [one.metavar or one.name.upper() for one in command.params if one.param_type_name == "argument"]
     words = [name, "COMMAND" if hasattr(command, "commands") else "", *arguments, "[OPTIONS]"]
     return " ".join(word for word in words if word)
 
 
-def _context(command: Any) -> Any:
-    import typer
-
-    return typer.Context(command)
-
-
 def _row(parameter: Any) -> str:
-    names = [parameter.human_readable_name] if parameter.param_type_name == "argument" else parameter.opts
-    names = [*names, *getattr(parameter, "secondary_opts", [])]
     takes = "" if getattr(parameter, "is_flag", False) or not parameter.metavar else f" {parameter.metavar}"
-    option = ", ".join(f"`{name}{takes}`" for name in names) if parameter.param_type_name != "argument" else f"`{names[0]}`"
+    names = [f"{name}{takes}" for name in (*parameter.opts, *parameter.secondary_opts)]
+    if parameter.param_type_name == "argument":
+        names = [parameter.metavar or parameter.name.upper()]
     default = parameter.default
-    known = default is not None and not callable(default) and default not in (False, True, ()) and not parameter.required
-    said = f" Default: `{default}`." if known else " Required." if parameter.required else ""
-    return f"| {_cell(option)} | {_cell(_plain(parameter.help) + said)} |"
+    told = isinstance(default, str | int | float | Path) and not isinstance(default, bool)
+    said = " Required." if parameter.required else f" Default: `{default}`." if told else ""
+    return f"| {_cell(', '.join(f'`{name}`' for name in names))} | {_cell(_plain(parameter.help) + said)} |"
 
 
 def _learners() -> Iterator[str]:

@@ -44,7 +44,7 @@ class TwoLayer(Description):
             "planted", with the cosines `planted` with those directions, the rest uniform in that complement.
         norm: the (typical) norm of a row of W at the start.
         planted: for start="planted": for each neuron (each pair of a paired student) its cosines with the target's
-            directions, M_ik = norm * planted[i][k].
+            directions, M_ik = `norm * planted[i][k]`.
     """
 
     width: int = field(default=1, metadata=option(COUNT, "number of neurons"))
