@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "src")]  # a hook is loaded by its path
 
 # Pages that other parts of the project bring, and the place of each in the navigation.
 OPTIONAL = {"Learn": "course/index.md", "Use": "explorer*.md"}
 AT_THE_ROOT = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md"}
+SHIM = "https://unpkg.com/iframe-worker/shim"
 NEXT = {
     "CHANGELOG.md": "Next: [what a version promises](versions.md), [install](install.md).",
     "CONTRIBUTING.md": "Next: [design](design.md), [extend](extend.md).",
@@ -53,6 +52,17 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     for source, goal in AT_THE_ROOT.items():
         markdown = markdown.replace(f"]({up}../{source})", f"]({up}{goal})")
     return markdown
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """What the search needs where pages are read from a folder lies beside them, and not on somebody's server."""
+    up = "../" * page.url.count("/")
+    return output.replace(SHIM, f"{up}assets/iframe-worker/shim.js")
+
+
+def on_post_template(output_content: str, template_name: str, config: Any) -> str:
+    """The same for the page that a server shows where there is none."""
+    return output_content.replace(SHIM, "/assets/iframe-worker/shim.js")
 
 
 def generated() -> dict[str, str]:
@@ -141,7 +151,7 @@ def _learners() -> Iterator[str]:
         yield f"{about['does']} {clock}" + (f" Papers: {papers}." if papers else "")
         for owner, rows in about["options"].items():
             lines = [
-                f"| `{row['option']}` | {_cell(row['default'] or 'required')} | {_cell(row['meaning'])} |" for row in rows
+                f"| `{row['option']}` | {_cell(row['default'] or 'required')} | {_cell(_plain(row['meaning']))} |" for row in rows
             ]
             yield "\n".join([f"| {owner}'s option | default | meaning |", "|---|---|---|", *lines])
         if about["example"]:
@@ -162,8 +172,10 @@ def _link(paper: dict[str, str]) -> str:
 
 
 def _plain(text: str | None) -> str:
-    """Help without the terminal's markup, and without line breaks inside a paragraph."""
-    return re.sub(r"(?<=\S)\n(?=\S)", " ", (text or "").strip())
+    """Help without line breaks inside a paragraph."""
+    from docs.markdown import plain
+
+    return plain(re.sub(r"(?<=\S)\n(?=\S)", " ", (text or "").strip()))
 
 
 def _cell(text: str) -> str:
