@@ -13,8 +13,25 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 # What a browser fetches without being asked, by tag; of a link it depends on its `rel`.
-_FETCHED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "audio": "src", "embed": "src"}
-_FETCHED_LINKS = {"stylesheet", "icon", "preload", "modulepreload", "prefetch", "preconnect", "dns-prefetch", "manifest"}
+_FETCHED = {
+    "script": "src",
+    "img": "src",
+    "iframe": "src",
+    "source": "src",
+    "video": "src",
+    "audio": "src",
+    "embed": "src",
+}
+_FETCHED_LINKS = {
+    "stylesheet",
+    "icon",
+    "preload",
+    "modulepreload",
+    "prefetch",
+    "preconnect",
+    "dns-prefetch",
+    "manifest",
+}
 _OUTSIDE = re.compile(r"^(?:[a-z]+:)?//", flags=re.IGNORECASE)
 _IN_STYLES = re.compile(r"(?:url\(|@import )\s*['\"]?([^'\")\s;]+)")
 
@@ -49,9 +66,8 @@ def faults(site: Path) -> Iterator[str]:
             place = address.partition("#")[0].partition("?")[0]
             if _OUTSIDE.match(address):
                 yield f"{path}: fetches {address}"
-            elif place and not place.startswith("data:") and not (path.parent / place).exists():
-                if path.name != "404.html":  # whose addresses are those of a server
-                    yield f"{path}: {address} is not there"
+            elif place and not place.startswith(("data:", "/")) and not (path.parent / place).exists():
+                yield f"{path}: {address} is not there"
 
 
 def main(site: Path) -> int:

@@ -1,8 +1,8 @@
-"""What the site has besides the pages in docs, made when it is built (`make docs`); mkdocs.yml names this file as a hook.
+"""What the site has besides the pages in docs, made when it is built by `make docs`: a hook, named in mkdocs.yml.
 
-The command reference comes from the command line itself, the schemas from `featlab.reports.schemas`, and the files at the root
-of the repository (changelog, contributing, security) become pages. The course and the explorer's page are put into the
-navigation if they are there.
+The command reference comes from the command line itself, the schemas from `featlab.reports.schemas`, and the files at
+the root of the repository (changelog, contributing, security) become pages. The course and the explorer's page are put
+into the navigation if they are there.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ ROOT = Path(__file__).resolve().parents[1]
 OPTIONAL = {"Learn": "course/index.md", "Use": "explorer*.md"}
 AT_THE_ROOT = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md"}
 SHIM = "https://unpkg.com/iframe-worker/shim"
+ABOUT_COMMANDS = """\
+Every command of `featlab`, made from the command line itself: what `featlab COMMAND --help` says. Numbers may be written as
+`1e6`, times as `30s` or `2min`. What `--json` prints has a [schema](../json.md)."""
 NEXT = {
     "CHANGELOG.md": "Next: [what a version promises](versions.md), [install](install.md).",
     "CONTRIBUTING.md": "Next: [design](design.md), [extend](extend.md).",
@@ -47,11 +50,13 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Links to files at the root of the repository lead to their pages."""
+    """Links to files at the root of the repository lead to their pages; formulas are shown as they are."""
+    from docs.markdown import page as with_formulas
+
     up = "../" * page.file.src_uri.count("/")
     for source, goal in AT_THE_ROOT.items():
         markdown = markdown.replace(f"]({up}../{source})", f"]({up}{goal})")
-    return markdown
+    return with_formulas(markdown)
 
 
 def on_post_page(output: str, page: Any, config: Any) -> str:
@@ -88,12 +93,11 @@ def commands_page() -> str:
     command = typer.main.get_command(app)
     parts = [
         "# Commands",
-        "Every command of `featlab`, made from the command line itself: what `featlab COMMAND --help` says. Numbers may be "
-        "written as `1e6`, times as `30s` or `2min`. What `--json` prints has a [schema](../json.md).",
+        ABOUT_COMMANDS,
         '```sh\nfeatlab explain "He3(h1)" --no-simulation\n```',
         *_told(command, "featlab"),
         "## Options by learner",
-        "`featlab simulate`, `predict` and `compare` take besides their own the options of the learner that `--learner` names.",
+        "`simulate`, `predict` and `compare` take besides their own the options of the learner that `--learner` names.",
         *_learners(),
         "Next: [the same in Python](featlab.md), [JSON](../json.md), [quickstart](../quickstart.md).",
     ]
@@ -151,7 +155,8 @@ def _learners() -> Iterator[str]:
         yield f"{about['does']} {clock}" + (f" Papers: {papers}." if papers else "")
         for owner, rows in about["options"].items():
             lines = [
-                f"| `{row['option']}` | {_cell(row['default'] or 'required')} | {_cell(_plain(row['meaning']))} |" for row in rows
+                f"| `{row['option']}` | {_cell(row['default'] or 'required')} | {_cell(_plain(row['meaning']))} |"
+                for row in rows
             ]
             yield "\n".join([f"| {owner}'s option | default | meaning |", "|---|---|---|", *lines])
         if about["example"]:

@@ -74,6 +74,13 @@ def predict_and_simulate(
         sizes: at how many sizes it is simulated at most: 3, d, 4d and 16d, or smaller ones where those are too much
             work (`featlab.comparison.sizes`); 1, only at the one asked for, with an allowance for finite d.
         allowance: asks for one size, and says what it is allowed.
+
+    Examples:
+        >>> import featlab
+        >>> learner = featlab.OnlineSgd(step_size=0.01)
+        >>> both = featlab.predict_and_simulate("tanh(h1)", learner, dim=100, times=[0, 1], seeds=3, sizes=1)
+        >>> both.comparison.sizes
+        (100,)
     """
     given = {"dim": dim, "samples": samples, "times": times, "student": student}
     experiment = as_experiment(target, learner, {**given, "seeds": seeds, "key": key, "design": design})

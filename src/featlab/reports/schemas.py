@@ -1,11 +1,11 @@
 """The JSON schema of what each command prints with `--json`, with a version: `featlab schema [COMMAND]`.
 
-A shape is written shortly and becomes a JSON Schema (draft 2020-12). "text", "integer", "number", "flag" are types, with
-"?" also null; "nested" is a number, a text or null, or lists of these to any depth; [shape] is a list; {key: shape} is
-an object with just these keys, where one that ends in "?" may be missing and "*" stands for all others.
+A shape is written shortly and becomes a JSON Schema (draft 2020-12). "text", "integer", "number", "flag" are types,
+with "?" also null; "nested" is a number, a text or null, or lists of these to any depth; [shape] is a list; {key:
+shape} is an object with just these keys, where one that ends in "?" may be missing and "*" stands for all others.
 
-A version is raised when a script that reads the old output could fail on the new one: a key is gone, or has another type or
-meaning. A new key does not raise it.
+A version is raised when a script that reads the old output could fail on the new one: a key is gone, or has another
+type or meaning. A new key does not raise it.
 """
 
 from __future__ import annotations
@@ -222,9 +222,7 @@ _DIAGNOSIS: Shape = {
         "noise": "number?",
     },
     "analysis": {"*": "nested"},
-    "curves": [
-        {"kind": "text", "estimator": "text", "sizes": ["integer"], "errors": "nested", "theory": "nested"}
-    ],
+    "curves": [{"kind": "text", "estimator": "text", "sizes": ["integer"], "errors": "nested", "theory": "nested"}],
 }
 _PROGRESS: dict[str, Shape] = {
     "total": "integer",
