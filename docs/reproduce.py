@@ -20,6 +20,7 @@ from featlab.reports.exhibits import ReportedExhibit, reproduction
 
 RESULTS = ROOT / "docs" / "results"
 TABLE = ROOT / "docs" / "reproduction.md"
+NEXT = "\nNext: [exhibits](exhibits.md), [corrections](corrections.md), [adding an exhibit](adding-an-exhibit.md).\n"
 PICTURES = {
     "weight-spike": "animation.gif",
     "amp-two-parity": "figure.png",
@@ -29,9 +30,9 @@ PICTURES = {
 
 
 def table() -> str:
-    """The table of the reports in docs/results."""
+    """The table of the reports in docs/results, and where to go from it."""
     entries = [ReportedExhibit(exhibit, read_report(RESULTS, exhibit.id, Size.PAPER)) for exhibit in all_exhibits()]
-    return reproduction(entries, Size.PAPER)
+    return reproduction(entries, Size.PAPER).rstrip() + "\n" + NEXT
 
 
 def picture(id: str) -> Path:

@@ -43,7 +43,15 @@ class InvalidTarget(FeatlabError):
 
 
 class InvalidParameter(FeatlabError, ValueError):
-    """A parameter outside its range; the message names it, quotes it and says what is allowed."""
+    """A parameter outside its range; the message names it, quotes it and says what is allowed.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.OnlineSgd(step_size=-1.0)
+        Traceback (most recent call last):
+            ...
+        featlab.errors.InvalidParameter: step_size: got -1.0, expected a step ...
+    """
 
     def __init__(self, name: str, given: object, expected: str) -> None:
         self.name, self.given, self.expected = name, given, expected

@@ -12,7 +12,13 @@ DIVERGED_NORM = 1e6
 
 
 class Outcome(StrEnum):
-    """How a seed of a simulation, or a prediction, ended."""
+    """How a seed of a simulation, or a prediction, ended.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.Outcome.DIVERGED.remedy
+        "a norm exceeds 1e6: take a smaller step size, or constraint='spherical' where there is one"
+    """
 
     OK = "ok"
     DIVERGED = "diverged"

@@ -84,6 +84,11 @@ class Analysis(Shown):
     With spiked inputs the exponents and the staircases' orders are those of the link in the normalised coordinates.
     What is only known for isotropic inputs is left out: the verdict is OPEN, thresholds are None, there are no giant
     steps and no regimes; and the costs are those of a spike.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.analyse(featlab.target("He3(h1)")).sample_cost["one_pass_sgd"].text
+        'd^2'
     """
 
     target: Target
@@ -131,6 +136,12 @@ def analyse(target: Target, budget: float = DEFAULT_BUDGET, tell: Tell | None = 
         budget: seconds of processor time. What is not decided by then stays undecided, with a doubt that says so; what
             was decided holds.
         tell: is called with a few words whenever a step begins.
+
+    Examples:
+        >>> import featlab
+        >>> analysis = featlab.analyse(featlab.target("h1 + abs(h2)"))
+        >>> analysis.leap, str(analysis.verdict), analysis.alpha_c
+        (2, 'EASY', 0.0)
     """
     with time_budget(budget, tell):
         return _analysed(target)

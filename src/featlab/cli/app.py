@@ -9,6 +9,7 @@ import typer
 import featlab
 from featlab.cli.compare import COMPARE_EPILOG, compare
 from featlab.cli.diagnose import DIAGNOSE_EPILOG, diagnose
+from featlab.cli.doctor import DOCTOR_EPILOG, doctor
 from featlab.cli.errors import DEBUG
 from featlab.cli.exhibit import GALLERY_EPILOG, exhibit_app, gallery
 from featlab.cli.experiment_options import RunCommand
@@ -16,6 +17,7 @@ from featlab.cli.explain import EXPLAIN_EPILOG, explain
 from featlab.cli.learners import LEARNERS_EPILOG, learners
 from featlab.cli.predict import PREDICT_EPILOG, predict
 from featlab.cli.race import RACE_EPILOG, race
+from featlab.cli.schema import SCHEMA_EPILOG, schema
 from featlab.cli.simulate import SIMULATE_EPILOG, simulate
 from featlab.cli.study import study_app
 
@@ -67,3 +69,5 @@ app.command(epilog=DIAGNOSE_EPILOG)(diagnose)
 app.add_typer(study_app, name="study")
 app.add_typer(exhibit_app, name="exhibit")
 app.command(epilog=GALLERY_EPILOG)(gallery)
+app.command(epilog=DOCTOR_EPILOG)(doctor)
+app.command(epilog=SCHEMA_EPILOG)(schema)

@@ -57,6 +57,13 @@ class Comparison(Shown):
         verdicts: by name, what is said of each quantity.
         sizes: the dimensions measured, or the samples where only they differ; the first is the one asked for.
         allowance_share: the share of the bound that was allowed and not measured, where they are closest.
+
+    Examples:
+        >>> import featlab
+        >>> learner = featlab.OnlineSgd(step_size=0.01)
+        >>> run = featlab.simulate("tanh(h1)", learner, dim=100, times=[0, 1], seeds=3)
+        >>> str(featlab.compare(2 * run[["risk"]].mean("seed"), run, names=["risk"]).verdict)
+        'disagrees'
     """
 
     verdict: Agreement
@@ -111,6 +118,14 @@ def compare(
         level: the chance that a right prediction is rejected is at most this.
         telling: the share of a quantity's points that must tell 20%, each by itself, for an agreement; 0, they may do
             so together.
+
+    Examples:
+        >>> import featlab
+        >>> learner = featlab.OnlineSgd(step_size=0.01)
+        >>> experiment = featlab.Experiment.of("tanh(h1)", learner, dim=100, times=[0, 1], seeds=3)
+        >>> run = featlab.simulate(experiment)
+        >>> featlab.compare(featlab.predict(experiment, start=run), run, names=["norm"]).points
+        2
     """
     if not 0 < level < 1:
         raise InvalidParameter("level", level, "a probability above 0 and below 1")
@@ -154,7 +169,17 @@ def assert_agrees(
     signless: bool = False,
     level: float = LEVEL,
 ) -> Comparison:
-    """For tests: raise AssertionError, with the reason, unless they agree; data too noisy to tell are no pass."""
+    """For tests: raise AssertionError, with the reason, unless they agree; data too noisy to tell are no pass.
+
+    Examples:
+        >>> import featlab
+        >>> learner = featlab.OnlineSgd(step_size=0.01)
+        >>> run = featlab.simulate("tanh(h1)", learner, dim=100, times=[0, 1], seeds=3)
+        >>> featlab.assert_agrees(2 * run[["risk"]].mean("seed"), run, names=["risk"])
+        Traceback (most recent call last):
+            ...
+        AssertionError: disagrees: risk at time 0: predicted 1.829, measured ...
+    """
     comparison = compare(prediction, measurement, names=names, allowance=allowance, signless=signless, level=level)
     if comparison.verdict is not Agreement.AGREES:
         raise AssertionError(str(comparison))

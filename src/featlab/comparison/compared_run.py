@@ -98,6 +98,13 @@ def predict_and_simulate(
         most_seeds: where `seeds` are too few to tell, and up to so many would do, they are added at every size
             (`featlab.comparison.more_seeds`); 0, none are.
         allowance: asks for one size, and says what it is allowed.
+
+    Examples:
+        >>> import featlab
+        >>> learner = featlab.OnlineSgd(step_size=0.01)
+        >>> both = featlab.predict_and_simulate("tanh(h1)", learner, dim=100, times=[0, 1], seeds=3, sizes=1)
+        >>> both.comparison.sizes
+        (100,)
     """
     given = {"dim": dim, "samples": samples, "times": times, "student": student}
     experiment = as_experiment(target, learner, {**given, "seeds": seeds, "key": key, "design": design})

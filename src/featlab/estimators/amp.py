@@ -33,6 +33,12 @@ class BayesAmpDirections(Directions):
 
     Attributes are those of all directions; `eigenvalues_` holds the squared norms of the estimates, which are their
     squared cosines with the truth if the link is right; `outcome_` says how the iteration ended, `n_iter_` when.
+
+    Examples:
+        >>> import numpy as np
+        >>> from featlab.estimators import BayesAmpDirections
+        >>> BayesAmpDirections("abs(h1)", n_directions=1).get_params()["link"]
+        'abs(h1)'
     """
 
     def __init__(

@@ -39,6 +39,14 @@ class GradientSpan(SpectrumDirections):
         random_state: of the network's start, and of the permutations.
 
     Labels are standardised first: the size of a step is in their units.
+
+    Examples:
+        >>> import numpy as np
+        >>> from featlab.estimators import GradientSpan
+        >>> X = np.random.default_rng(0).standard_normal((2000, 4))
+        >>> found = GradientSpan(n_directions=1, random_state=0).fit(X, X[:, 0] ** 2)
+        >>> float(round(abs(found.directions_[0, 0]), 1))
+        1.0
     """
 
     def __init__(

@@ -29,6 +29,13 @@ class KernelRidge(RegressorMixin, BaseEstimator):
 
     Attributes after `fit`: `coefficients_` (n,), `intercept_`, `ridge_`, and the samples `points_` in the coordinates
     of `frame_`.
+
+    Examples:
+        >>> import numpy as np
+        >>> from featlab.estimators import KernelRidge
+        >>> X = np.random.default_rng(0).standard_normal((100, 3))
+        >>> KernelRidge().fit(X, X[:, 0]).score(X, X[:, 0]) > 0.9
+        True
     """
 
     def __init__(

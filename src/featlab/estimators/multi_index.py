@@ -25,6 +25,14 @@ class MultiIndexRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
         random_state: of these two where they are None.
 
     Attributes after `fit`: `directions_` (k, d), `regressor_` and `estimator_`, those that were fitted.
+
+    Examples:
+        >>> import numpy as np
+        >>> from featlab.estimators import MultiIndexRegressor
+        >>> X = np.random.default_rng(0).standard_normal((400, 5))
+        >>> y = np.tanh(X[:, 0])
+        >>> MultiIndexRegressor(random_state=0).fit(X, y).score(X, y) > 0.9
+        True
     """
 
     def __init__(self, directions: Any = None, regressor: Any = None, *, random_state: Any = None) -> None:

@@ -119,6 +119,13 @@ class TwoLayerRegressor(RegressorMixin, Networks):
     Attributes after `fit`: `first_layer_`, with weights, biases and slope in the coordinates of `frame_`;
     `coefficients_` and `intercepts_` of the second layer; `ridges_`, the lambda used; `directions_`, the unit rows
     (p, d) of W in the coordinates of X.
+
+    Examples:
+        >>> import numpy as np
+        >>> from featlab.estimators import TwoLayerRegressor
+        >>> X = np.random.default_rng(0).standard_normal((400, 5))
+        >>> TwoLayerRegressor(width=64, random_state=0).fit(X, X[:, 0] ** 2).score(X, X[:, 0] ** 2) > 0.9
+        True
     """
 
     def __init__(
@@ -162,6 +169,13 @@ class TwoLayerClassifier(ClassifierMixin, Networks):
     one for two classes, else one for each class, each with its share of the neurons and a second layer on all of them.
 
     Parameters and attributes are those of `TwoLayerRegressor`, and `classes_`.
+
+    Examples:
+        >>> import numpy as np
+        >>> from featlab.estimators import TwoLayerClassifier
+        >>> X = np.random.default_rng(0).standard_normal((400, 5))
+        >>> TwoLayerClassifier(width=64, random_state=0).fit(X, X[:, 0] > 0).classes_.tolist()
+        [False, True]
     """
 
     def __init__(
@@ -213,6 +227,13 @@ class RandomFeatures(TwoLayerRegressor):
     / sqrt(p), rows of W uniform on the unit sphere, b_i of N(0, 1).
 
     Parameters and attributes are those of `TwoLayerRegressor` without a learner.
+
+    Examples:
+        >>> import numpy as np
+        >>> from featlab.estimators import RandomFeatures
+        >>> X = np.random.default_rng(0).standard_normal((400, 5))
+        >>> RandomFeatures(width=64, random_state=0).fit(X, X[:, 0]).score(X, X[:, 0]) > 0.9
+        True
     """
 
     def __init__(

@@ -45,6 +45,14 @@ class SpectralDirections(Directions):
 
     Attributes are those of all directions; `eigenvalues_` holds one, alpha / alpha_c in the limit of many dimensions
     where it is above 1; `n_iter_` says after how many iterations the vector stood, `converged_` whether it did.
+
+    Examples:
+        >>> import numpy as np
+        >>> from featlab.estimators import SpectralDirections
+        >>> X = np.random.default_rng(0).standard_normal((2000, 4))
+        >>> found = SpectralDirections(n_directions=1).fit(X, X[:, 0] ** 2)
+        >>> float(round(abs(found.directions_[0, 0]), 1))
+        1.0
     """
 
     def __init__(

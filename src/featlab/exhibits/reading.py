@@ -37,7 +37,8 @@ class Nth:
     place: int
 
 
-FIRST, LAST = Nth(0), Nth(-1)
+FIRST = Nth(0)
+LAST = Nth(-1)
 Studies = str | Sequence[str] | Nth | None
 
 

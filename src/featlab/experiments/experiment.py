@@ -67,6 +67,13 @@ class Experiment(Description):
         observe: what to measure, names of `featlab.results.QUANTITIES`; None, the usual ones of the learner.
         dtype: "float32" or "float64".
         memory: bytes that a run may use; None, half of what the machine has, or its container or Slurm job.
+
+    Examples:
+        >>> import featlab
+        >>> learner = featlab.OnlineSgd(step_size=0.01)
+        >>> experiment = featlab.Experiment.of("tanh(h1)", learner, dim=100, times=[0, 1], seeds=3)
+        >>> experiment.seeds, experiment.student.activation
+        ((0, 1, 2), 'relu')
     """
 
     target: Target

@@ -14,7 +14,13 @@ _ROW_INCHES = 0.2
 
 
 def catalogue_figure(entries: Mapping[str, CatalogueEntry]) -> Figure:
-    """Of every target whose exponents a paper states, the information exponent (ring) and the generative one (dot)."""
+    """Of every target whose exponents a paper states, the information exponent (ring) and the generative one (dot).
+
+    Examples:
+        >>> import featlab
+        >>> featlab.figures.catalogue_figure(featlab.catalogue)
+        <Figure size 640x1480 with 1 Axes>
+    """
     told = [one for one in entries.values() if one.information_exponent is not None]
     figure = new_figure(6.4, 1.0 + _ROW_INCHES * max(1, len(told)))
     axes = dress(figure.add_subplot(), x="exponent", grid="x")

@@ -41,6 +41,13 @@ def comparison_figure(prediction: xr.Dataset, measurement: xr.Dataset, compariso
     Args:
         prediction, measurement: as `featlab.compare` takes them.
         comparison: of these two, if it is there already.
+
+    Examples:
+        >>> import featlab
+        >>> learner = featlab.OnlineSgd(step_size=0.01)
+        >>> run = featlab.simulate("tanh(h1)", learner, dim=100, times=[0, 1], seeds=3)
+        >>> featlab.figures.comparison_figure(2 * run[["risk"]].mean("seed"), run)
+        <Figure size 620x370 with 1 Axes>
     """
     comparison = compare(prediction, measurement) if comparison is None else comparison
     every = list(comparison.quantities.values())
@@ -59,7 +66,16 @@ def comparison_figure(prediction: xr.Dataset, measurement: xr.Dataset, compariso
 
 
 def prediction_figure(prediction: xr.Dataset) -> Figure:
-    """The prediction alone: a panel of overlaps, where there are any, and one of the risk."""
+    """The prediction alone: a panel of overlaps, where there are any, and one of the risk.
+
+    Examples:
+        >>> import featlab
+        >>> learner = featlab.OnlineSgd(step_size=0.01)
+        >>> student = featlab.TwoLayer(start="orthogonal")
+        >>> prediction = featlab.predict("tanh(h1)", learner, dim=100, times=[0, 1, 2], student=student)
+        >>> featlab.figures.prediction_figure(prediction)
+        <Figure size 920x370 with 2 Axes>
+    """
     told = ("overlap", "risk") if {"overlap", "risk"} & set(prediction) else ("subspace", "first_overlap", "growth")
     shown = [name for name in told if name in prediction]
     figure, frames = _panels(shown, prediction)

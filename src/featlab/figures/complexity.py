@@ -36,7 +36,15 @@ def complexity_figure(
     measured: Sequence[MeasuredExponent] = (),
 ) -> Figure:
     """The exponents (rows g2, columns g1) in colour with contours, the lines g2 = g1 and g2 = 2 g1 between which the
-    regimes change, and what was measured as points of the same colours."""
+    regimes change, and what was measured as points of the same colours.
+
+    Examples:
+        >>> import numpy as np
+        >>> import featlab
+        >>> g1, g2 = np.array([0.0, 0.25, 0.5]), np.array([0.0, 0.5, 1.0])
+        >>> featlab.figures.complexity_figure(g1, g2, featlab.theory.complexity_map(3, g1, g2).samples)
+        <Figure size 560x420 with 2 Axes>
+    """
     figure = new_figure(5.6, 4.2)
     axes = figure.add_subplot()
     colours = draw_complexity(axes, overlap_exponents, strength_exponents, exponents, title=title, measured=measured)

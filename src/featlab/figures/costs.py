@@ -40,7 +40,13 @@ _FACES = {
 
 
 def cost_figure(costs: Mapping[str, SampleCost], dim: int | None = None) -> Figure:
-    """A bar for each algorithm: the exponent of d. With a dimension, a second axis reads as a number of samples."""
+    """A bar for each algorithm: the exponent of d. With a dimension, a second axis reads as a number of samples.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.figures.cost_figure(featlab.analyse(featlab.target("abs(h1)")).sample_cost, dim=1000)
+        <Figure size 720x360 with 1 Axes>
+    """
     shown = [costs[name] for name in reversed(_ORDER) if name in costs]
     longest = _longest(shown)
     figure = new_figure(7.2, 3.6)

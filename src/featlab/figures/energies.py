@@ -13,7 +13,14 @@ _MOST_DEGREES = 16
 
 
 def energy_figure(energies: Energies, information_exponent: int | None) -> Figure:
-    """Bars of the share of each degree, the cumulative share as steps; the first degree that counts is marked."""
+    """Bars of the share of each degree, the cumulative share as steps; the first degree that counts is marked.
+
+    Examples:
+        >>> import featlab
+        >>> analysis = featlab.analyse(featlab.target("abs(h1)"))
+        >>> featlab.figures.energy_figure(analysis.energies, analysis.information_exponent)
+        <Figure size 560x300 with 1 Axes>
+    """
     share = energies.per_degree[1:] / energies.variance
     shown = min(_MOST_DEGREES, len(share))
     degrees = np.arange(1, shown + 1)

@@ -24,7 +24,13 @@ _MOST_MAPS = 6  # of all pairs of directions; of more, the first neighbours
 
 def link_figure(target: Target, energies: Energies | None = None) -> Figure:
     """The mean label as a function of the directions (noise inside the link is averaged out); of one direction with its
-    best approximations by polynomials, where the energies are known."""
+    best approximations by polynomials, where the energies are known.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.figures.link_figure(featlab.target("tanh(h1)"))
+        <Figure size 560x340 with 1 Axes>
+    """
     if target.rank == 1:
         return _curve(target, energies)
     pairs = list(combinations(range(target.rank), 2))

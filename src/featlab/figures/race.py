@@ -27,7 +27,16 @@ class RacedCurve:
 
 
 def race_figure(curves: Sequence[RacedCurve], title: str) -> Figure:
-    """A panel for each quantity that somebody has, over n/d, with its legend below."""
+    """A panel for each quantity that somebody has, over n/d, with its legend below.
+
+    Examples:
+        >>> import numpy as np
+        >>> import featlab
+        >>> theory = np.array([1.0, 2.0]), np.array([0.2, 0.4])
+        >>> curve = featlab.figures.RacedCurve("SIR", "found", None, theory)
+        >>> featlab.figures.race_figure([curve], "theory alone")
+        <Figure size 640x560 with 1 Axes>
+    """
     names = [name for name in (SHARE, RISK) if any(curve.panel == name for curve in curves)] or [SHARE]
     figure, axes = panels(names, x="samples over dimension, n/d")
     figure.set_size_inches(6.4 * len(names), 5.6)

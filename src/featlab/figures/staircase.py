@@ -20,7 +20,13 @@ _MOST_INCHES = 6.0
 
 
 def staircase_figure(analysis: Analysis) -> Figure:
-    """Two staircases side by side: the leap's (correlations only) and the grand one (any function of the label)."""
+    """Two staircases side by side: the leap's (correlations only) and the grand one (any function of the label).
+
+    Examples:
+        >>> import featlab
+        >>> featlab.figures.staircase_figure(featlab.analyse(featlab.target("abs(h1)")))
+        <Figure size 740x240 with 2 Axes>
+    """
     rank = analysis.target.rank
     room = max(2, _blocks(analysis.staircase, rank), _blocks(analysis.grand_staircase, rank))
     figure = new_figure(7.4, min(_MOST_INCHES, 2.0 + 0.4 * rank))

@@ -80,6 +80,12 @@ def to_svg(figure: Figure, label: str, prefix: str) -> str:
     """The figure as one <svg> element for a page: described by `label`, its ids made unique by `prefix`.
 
     Text stays text (selectable, read aloud), and ink follows the page's text colour.
+
+    Examples:
+        >>> import featlab
+        >>> figure = featlab.figures.link_figure(featlab.target("tanh(h1)"))
+        >>> featlab.figures.to_svg(figure, label="the link", prefix="one").startswith("<svg")
+        True
     """
     buffer = io.StringIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": prefix}):

@@ -33,6 +33,11 @@ class Activation:
         name: its name in the registry, or the name of the function it was made of.
         source: what `activation` was given: the registered name, or the function.
         kinks: the points where s or s' jumps.
+
+    Examples:
+        >>> from featlab.gaussian import activation
+        >>> activation("He3").name
+        'He3'
     """
 
     name: str = field(compare=False)
@@ -113,6 +118,11 @@ def activation(source: str | Activation | Callable[[Any], Any], kinks: Sequence[
     Raises:
         InvalidParameter: for an unknown name, a function that JAX cannot trace or that is not elementwise, or kinks
             given beside a name.
+
+    Examples:
+        >>> from featlab.gaussian import activation
+        >>> activation("relu").kinks
+        (0.0,)
     """
     if isinstance(source, str | Activation):
         if len(kinks):
@@ -129,7 +139,13 @@ def activation(source: str | Activation | Callable[[Any], Any], kinks: Sequence[
 
 
 def activation_names() -> tuple[str, ...]:
-    """The registered names."""
+    """The registered names.
+
+    Examples:
+        >>> from featlab.gaussian import activation_names
+        >>> "erf" in activation_names()
+        True
+    """
     return tuple(FUNCTIONS)
 
 

@@ -24,6 +24,11 @@ def crossing(x: ArrayLike, y: ArrayLike, level: float) -> float:
 
     Raises:
         InvalidParameter: for x that are not positive, finite and distinct, y of another shape or not finite.
+
+    Examples:
+        >>> from featlab.gaussian import crossing
+        >>> round(crossing([1.0, 2.0, 4.0], [0.0, 0.4, 0.8], level=0.4), 6)
+        2.0
     """
     points, values = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if points.ndim != 1 or not points.size or not np.all(np.isfinite(points)) or np.any(points <= 0):
@@ -54,6 +59,13 @@ def crossing_with_error(x: ArrayLike, samples: ArrayLike, level: float) -> tuple
         x: as in `crossing`.
         samples: measurements, seeds along the first axis, at least two, and x along the second.
         level: the level.
+
+    Examples:
+        >>> from featlab.gaussian import crossing_with_error
+        >>> seeds = [[0.0, 0.3, 0.8], [0.0, 0.5, 0.8], [0.1, 0.4, 0.9]]
+        >>> x, error = crossing_with_error([1.0, 2.0, 4.0], seeds, level=0.4)
+        >>> round(x, 2), error > 0
+        (2.0, True)
     """
     values = np.asarray(samples, dtype=np.float64)
     if values.ndim != 2 or len(values) < 2:

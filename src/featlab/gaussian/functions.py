@@ -60,6 +60,11 @@ class ScalarFunction:
         kernel: rho -> E[s(u) s(v)], or None if only quadrature knows.
         written_out: a target's text shows the formula instead of the name.
         typed: False for an activation that the language of targets writes in another way.
+
+    Examples:
+        >>> from featlab.gaussian import FUNCTIONS
+        >>> FUNCTIONS["abs"].parity
+        1
     """
 
     value: Callable[[Any, Any], Any]

@@ -23,7 +23,14 @@ Integers = NDArray[np.intp]
 
 
 def hermite_all(max_order: int, x: ArrayLike) -> Floats:
-    """He_0(x), ..., He_max_order(x), stacked in front, by He_{k+1} = x He_k - k He_{k-1}."""
+    """He_0(x), ..., He_max_order(x), stacked in front, by He_{k+1} = x He_k - k He_{k-1}.
+
+    Examples:
+        >>> import numpy as np
+        >>> from featlab.gaussian import hermite_all
+        >>> hermite_all(3, np.array([2.0]))[:, 0].tolist()
+        [1.0, 2.0, 3.0, 2.0]
+    """
     x = np.asarray(x, dtype=float)
     values = np.empty((max_order + 1, *x.shape))
     values[0] = 1.0
@@ -35,7 +42,14 @@ def hermite_all(max_order: int, x: ArrayLike) -> Floats:
 
 
 def hermite_normalised_all(max_order: int, x: ArrayLike) -> Floats:
-    """h_0(x), ..., h_max_order(x) with h_k = He_k / sqrt(k!), by sqrt(k+1) h_{k+1} = x h_k - sqrt(k) h_{k-1}."""
+    """h_0(x), ..., h_max_order(x) with h_k = He_k / sqrt(k!), by sqrt(k+1) h_{k+1} = x h_k - sqrt(k) h_{k-1}.
+
+    Examples:
+        >>> import numpy as np
+        >>> from featlab.gaussian import hermite_normalised_all
+        >>> hermite_normalised_all(2, np.array([2.0]))[:, 0].round(4).tolist()
+        [1.0, 2.0, 2.1213]
+    """
     x = np.asarray(x, dtype=float)
     values = np.empty((max_order + 1, *x.shape))
     values[0] = 1.0
@@ -52,7 +66,14 @@ def hermite(order: int, x: ArrayLike) -> Floats:
 
 
 def hermite_series(coefficients: ArrayLike, x: ArrayLike) -> Floats:
-    """sum_k c_k He_k(x), by Clenshaw's recurrence (stable at every order)."""
+    """sum_k c_k He_k(x), by Clenshaw's recurrence (stable at every order).
+
+    Examples:
+        >>> import numpy as np
+        >>> from featlab.gaussian import hermite_series
+        >>> hermite_series([0.0, 1.0, 1.0], np.array([2.0])).tolist()  # He1 + He2 at 2
+        [5.0]
+    """
     return np.polynomial.hermite_e.hermeval(np.asarray(x, dtype=float), np.asarray(coefficients, dtype=float))
 
 
@@ -63,7 +84,13 @@ def _multi_indices(rank: int, degree: int) -> tuple[tuple[int, ...], ...]:
 
 
 def multi_indices(rank: int, degree: int) -> Integers:
-    """All (a_1, ..., a_rank) with sum exactly `degree`, one a row; axis 0 first."""
+    """All (a_1, ..., a_rank) with sum exactly `degree`, one a row; axis 0 first.
+
+    Examples:
+        >>> from featlab.gaussian import multi_indices
+        >>> multi_indices(rank=2, degree=2).tolist()
+        [[2, 0], [1, 1], [0, 2]]
+    """
     return np.array(_multi_indices(rank, degree), dtype=np.intp).reshape(-1, rank)
 
 

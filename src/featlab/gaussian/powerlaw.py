@@ -38,6 +38,13 @@ class PowerLaw:
         chi_squared: sum of squared residuals of log y over their errors; None if no errors were given.
         scatter: root mean square of the residuals of log y (per degree of freedom); None with two points.
         log_likelihood: the maximum over C, a (and the scatter, if no errors were given) of the log of the density.
+
+    Examples:
+        >>> import numpy as np
+        >>> from featlab.gaussian import fit_power_law
+        >>> x = np.array([1.0, 2.0, 4.0, 8.0])
+        >>> round(fit_power_law(x, 3 * x**1.5).prefactor, 6)
+        3.0
     """
 
     exponent: float
@@ -108,6 +115,13 @@ def fit_power_law(
     Raises:
         InvalidParameter: for data that are not positive, finite and of one shape, or too few: two points with errors,
             three without.
+
+    Examples:
+        >>> import numpy as np
+        >>> from featlab.gaussian import fit_power_law
+        >>> x = np.array([1.0, 2.0, 4.0, 8.0])
+        >>> round(fit_power_law(x, 3 * x**1.5).exponent, 6)
+        1.5
     """
     x, y, sigma = _checked(x, y, errors, least=3 if errors is None else 2, above=1.0 if with_log else 0.0)
     if not 0 < level < 1:
@@ -144,13 +158,28 @@ def fit_power_law(
 def compare_with_log(
     x: ArrayLike, y: ArrayLike, errors: ArrayLike | None = None, *, level: float = 0.95
 ) -> LogComparison:
-    """Fit y = C x^a and y = C x^a log x to the same data (x > 1) and weigh them against each other."""
+    """Fit y = C x^a and y = C x^a log x to the same data (x > 1) and weigh them against each other.
+
+    Examples:
+        >>> import numpy as np
+        >>> from featlab.gaussian import compare_with_log
+        >>> x = np.array([10.0, 100.0, 1000.0, 10000.0])
+        >>> round(compare_with_log(x, x * np.log(x), 0.01 * x).logarithmic.exponent, 6)
+        1.0
+    """
     plain, logarithmic = (fit_power_law(x, y, errors, level=level, with_log=with_log) for with_log in (False, True))
     return LogComparison(plain, logarithmic)
 
 
 def local_slopes(x: ArrayLike, y: ArrayLike, errors: ArrayLike | None = None) -> LocalSlopes:
-    """log(y_{i+1} / y_i) / log(x_{i+1} / x_i), in the order of x; the errors of neighbours are correlated."""
+    """log(y_{i+1} / y_i) / log(x_{i+1} / x_i), in the order of x; the errors of neighbours are correlated.
+
+    Examples:
+        >>> import numpy as np
+        >>> from featlab.gaussian import local_slopes
+        >>> local_slopes(np.array([1.0, 2.0, 4.0]), np.array([1.0, 4.0, 16.0])).slope.round(6).tolist()
+        [2.0, 2.0]
+    """
     x, y, sigma = _checked(x, y, errors, least=2, above=0.0)
     order = np.argsort(x)
     x, y = x[order], y[order]

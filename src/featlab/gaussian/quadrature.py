@@ -197,6 +197,12 @@ def gauss_pieces(breaks: Sequence[float], nodes: int) -> tuple[Floats, Floats]:
 
     Exact for functions that are polynomials of degree <= 2 nodes - 1 on every piece. Breaks beyond nine standard
     deviations are left out. Weights sum to 1.
+
+    Examples:
+        >>> from featlab.gaussian import gauss_pieces
+        >>> nodes, weights = gauss_pieces([0.0], nodes=8)
+        >>> round(float(weights @ abs(nodes)), 10)  # sqrt(2/pi)
+        0.7978845608
     """
     inner = sorted({float(b) for b in breaks if abs(b) < REACH})
     ends = [-np.inf, *inner, np.inf]
@@ -265,6 +271,12 @@ def nested_rule(
         surfaces: where the integrand is rough.
         nodes: Gauss points on each piece of a line.
         extra_breaks: cuts on every axis besides the surfaces'; 0 resolves functions that are steep at the origin.
+
+    Examples:
+        >>> from featlab.gaussian import nested_rule
+        >>> rule = nested_rule([], dimension=2, nodes=4)
+        >>> round(float(rule.weights @ (rule.points**2).sum(1)), 10)
+        2.0
     """
     rule = Rule(np.zeros((1, 0)), np.ones(1))
     for axis in range(dimension):

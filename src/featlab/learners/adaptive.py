@@ -34,6 +34,11 @@ class SignSgd(LearnerDescription):
         loss: "squared", (y - f)^2 / 2, or "correlation", -y f.
         directions: "axes", the target's directions are coordinate axes, as sparse as can be; "random", uniform ones,
             orthonormal, in the coordinates that the rule looks at.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.SignSgd(step_size=0.01).equivariant
+        False
     """
 
     student_kind: ClassVar[type] = TwoLayer
@@ -73,6 +78,11 @@ class Adam(SignSgd):
         step_size, steps, batch, loss, directions: as in `SignSgd`.
         beta1, beta2: the weights of the past in the means of the gradient and of its square.
         epsilon: keeps the division finite.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.Adam(step_size=0.01, steps=10)
+        Adam(step_size=0.01, steps=10, batch=1, loss='squared', ...
     """
 
     beta1: float = field(default=0.9, metadata=option(_DECAY, "weight of the past in the mean gradient"))

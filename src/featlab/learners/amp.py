@@ -42,6 +42,13 @@ class BayesAmp(LearnerDescription):
         power_steps: iterations of the linearised map for a spectral start, on the same batch.
         tolerance: a run stops when every row of What moves by less than this share of its norm; a row of norm below
             1e-3 that does not grow counts as standing.
+
+    Examples:
+        >>> import featlab
+        >>> learner = featlab.BayesAmp(start="informed", start_overlap=0.1)
+        >>> prediction = featlab.predict("abs(h1)", learner, dim=1000, samples=1500)
+        >>> prediction["overlap"].values[-1].round(3).tolist()
+        [[1.0]]
     """
 
     clock: ClassVar[str] = "iterations"

@@ -43,6 +43,11 @@ class PreprocessedStep(LearnerDescription):
         transfer: another target in the same directions (h1 is the first of them, and so on), as text or `Target`, whose
             N fresh samples the second layer is fitted to, and whose risk is measured. Then f has no alpha and beta,
             which belong to the first target: another beta would cost N ~ d samples, where the features need none.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.PreprocessedStep(row_norm=0.5).fit_samples is None  # the same samples
+        True
     """
 
     clock: ClassVar[str] = "steps"

@@ -52,6 +52,11 @@ class SphericalFlow(LearnerDescription):
             the one field of the target: with an odd link the other half of the sphere leads nowhere.
         common: whether the student's neurons are copies of one, as in Mousavi-Hosseini et al. 2023; they become
             different features by the new biases of a `Readout`. Needs one bias and one sign for all.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.SphericalFlow(steps=50, arc=0.05)
+        SphericalFlow(steps=50, arc=0.05, floor=1e-05, tolerance=0.0001, ...
     """
 
     clock: ClassVar[str] = "iterations"
@@ -112,6 +117,11 @@ class NormalisedFlow(SphericalFlow):
         covariance: "empirical", S = X^T X / n, of which n > d samples are needed and X itself; "known", that of the
             inputs' law, on any design.
         preconditioned: False leaves out S^{-1}, as in the paper's population dynamics: the path differs.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.NormalisedFlow(covariance="known").arc
+        0.1
     """
 
     normalised: ClassVar[bool] = True

@@ -23,6 +23,11 @@ class GiantSteps(LearnerDescription):
         scale: c, one number or one per step.
         leap: l, which sets the power of d.
         loss: "squared" or "correlation".
+
+    Examples:
+        >>> import featlab
+        >>> featlab.GiantSteps(steps=2, scale=(1.0, 0.5))
+        GiantSteps(steps=2, scale=(1.0, 0.5), leap=1, loss='squared')
     """
 
     clock: ClassVar[str] = "steps"

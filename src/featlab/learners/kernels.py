@@ -45,6 +45,11 @@ class KernelRidge(LearnerDescription):
             among those with n lambda in `KERNEL_RIDGES` times the mean of k(x, x). A lambda below 1e-12 of that mean is
             out of reach of float64 and is raised to it; the result says which lambda was used.
         test_samples: the number of fresh samples that the risk is measured on.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.KernelRidge(kernel="polynomial-3", ridge=0.01)
+        KernelRidge(kernel='polynomial-3', ridge=0.01, test_samples=4096)
     """
 
     clock: ClassVar[str] = "once"

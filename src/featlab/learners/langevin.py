@@ -35,6 +35,11 @@ class MeanFieldTanh(Description):
         width: the number N of neurons.
         output_scale: R; 15 in the paper's experiment.
         start_deviation: every entry of X starts as N(0, start_deviation^2).
+
+    Examples:
+        >>> import featlab
+        >>> featlab.MeanFieldTanh(width=128)
+        MeanFieldTanh(width=128, output_scale=15.0, start_deviation=1.0)
     """
 
     certain: ClassVar[bool] = True  # no prediction is made from its start
@@ -61,6 +66,11 @@ class LangevinDynamics(LearnerDescription):
         prior_rate: lambda1, of the prior's density exp(-lambda1 |X|^2).
         halve_every: None, lambda stays; k, it is halved after every k steps, which is the annealing of the theorems.
         test_samples: the number of fresh samples that accuracy and loss are measured on.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.LangevinDynamics(steps=200).temperature
+        StepLaw(scale=0.1, exponent=1)
     """
 
     clock: ClassVar[str] = "iterations"

@@ -52,6 +52,11 @@ class ThreeLayer(Description):
         second_biases, second_bias_scale: c_j.
         start: w_i uniform on the "sphere"; or "aligned", uniform on the sphere within the target's directions, as
             after a training of the first layer on any number of samples.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.ThreeLayer(width=32, second_width=16).second_biases
+        'gaussian'
     """
 
     certain: ClassVar[bool] = True  # no prediction is made from its start
@@ -104,6 +109,11 @@ class Layerwise(LearnerDescription):
         second_samples, readout_samples: n2 and n3; None, as many as n, the samples of a first batch.
         readout_ridge: lambda, a number or "leave-one-out".
         test_samples: the number of fresh samples that the risk is measured on.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.Layerwise(trained="first", steps=2).step_size
+        50.0
     """
 
     student_kind: ClassVar[type] = ThreeLayer

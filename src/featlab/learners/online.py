@@ -21,6 +21,11 @@ class OnlineSgd(LearnerDescription):
         loss: "squared", (y - f)^2 / 2, or "correlation", -y f.
         constraint: "none"; "projected", rows are set back to their norm at the start after each step;
             "spherical", the gradient is made orthogonal to its row first, then as "projected".
+
+    Examples:
+        >>> import featlab
+        >>> featlab.OnlineSgd(step_size=featlab.StepLaw(0.5, 1))  # 0.5/d
+        OnlineSgd(step_size=StepLaw(scale=0.5, exponent=1), batch=1, loss='squared', constraint='none')
     """
 
     clock: ClassVar[str] = "one-pass"
@@ -47,6 +52,11 @@ class Extragradient(LearnerDescription):
         step_size: the outer step gamma per neuron.
         inner_step: the inner step rho per neuron; a negative one is sharpness-aware minimisation (SAM).
         batch, loss, constraint: as in `OnlineSgd`. The inner step is never constrained.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.Extragradient(step_size=0.001, inner_step=0.01).clock
+        'one-pass'
     """
 
     clock: ClassVar[str] = "one-pass"

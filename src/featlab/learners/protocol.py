@@ -49,7 +49,13 @@ class Grown(NamedTuple):
 
 
 class Learner(Protocol):
-    """How something is learned. Read-only members: class variables do, fields and properties too."""
+    """How something is learned. Read-only members: class variables do, fields and properties too.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.OnlineSgd(step_size=0.01).clock, featlab.OnlineSgd(step_size=0.01).equivariant
+        ('one-pass', True)
+    """
 
     @property
     def clock(self) -> str:

@@ -56,6 +56,11 @@ class Readout(LearnerDescription):
             `TwoLayer` (neurons that learned the same direction become different features). With bias_scale="fields"
             they are as wide as the fields <w_i, x> are at that time, by their root mean square over neurons and inputs.
         test_samples: the number of fresh samples that the risk is measured on.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.Readout(featlab.GiantSteps(), samples=1000).samples
+        1000
     """
 
     student_kind: ClassVar[type] = TwoLayer
@@ -131,5 +136,11 @@ class Readout(LearnerDescription):
 def RandomFeatures(
     samples: int, ridge: float | str = LEAVE_ONE_OUT, test_samples: int = Readout.test_samples
 ) -> Readout:
-    """Ridge regression on the features of an untrained first layer: the `Readout` after no step at all."""
+    """Ridge regression on the features of an untrained first layer: the `Readout` after no step at all.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.RandomFeatures(samples=1000, ridge=0.01).first is None
+        True
+    """
     return Readout(None, samples, ridge, test_samples=test_samples)

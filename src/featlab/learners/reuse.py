@@ -20,6 +20,14 @@ class ReusedBatch(LearnerDescription):
         step_size: gamma per neuron, for the gradient of the *mean* loss over the batch.
         steps_per_batch: None, one batch throughout; k, a new batch after every k steps.
         loss, constraint: as in `OnlineSgd`.
+
+    Examples:
+        >>> import featlab
+        >>> learner = featlab.ReusedBatch(steps=2, step_size=0.2)
+        >>> student = featlab.TwoLayer(start="orthogonal")
+        >>> prediction = featlab.predict("He3(h1)", learner, dim=1000, samples=3000, student=student)
+        >>> abs(prediction["overlap"].values[:, 0, 0]).round(4).tolist()
+        [0.0, 0.0, 0.0178]
     """
 
     clock: ClassVar[str] = "steps"

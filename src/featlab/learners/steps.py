@@ -20,7 +20,13 @@ CONSTRAINTS = ("none", "projected", "spherical")
 
 @dataclass(frozen=True)
 class StepLaw:
-    """The step size c d^(-e) as a function of the dimension d."""
+    """The step size c d^(-e) as a function of the dimension d.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.StepLaw(2.0, 0.5)  # 2/sqrt(d)
+        StepLaw(scale=2.0, exponent=0.5)
+    """
 
     scale: float
     exponent: float

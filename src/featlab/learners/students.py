@@ -44,7 +44,12 @@ class TwoLayer(Description):
             "planted", with the cosines `planted` with those directions, the rest uniform in that complement.
         norm: the (typical) norm of a row of W at the start.
         planted: for start="planted": for each neuron (each pair of a paired student) its cosines with the target's
-            directions, M_ik = norm * planted[i][k].
+            directions, M_ik = `norm * planted[i][k]`.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.TwoLayer(width=4, activation="erf", second_layer="alternating").width
+        4
     """
 
     width: int = field(default=1, metadata=option(COUNT, "number of neurons"))

@@ -42,6 +42,11 @@ class TiedNetwork(Description):
             positive overlap with the target's direction, and c the sign that makes the product of the lowest Hermite
             coefficients of network and target positive. It uses knowledge of the target that no learner has, and spares
             the runs that start on the wrong side.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.TiedNetwork(width=50)
+        TiedNetwork(width=50, bias_scale=1.5, signs=True, start='sphere')
     """
 
     certain: ClassVar[bool] = False
@@ -78,6 +83,11 @@ class TiedFlow(LearnerDescription):
             that of the chosen start; the risk is then that of the fitted network.
         tuning_ridge: its lambda in (1/n') |y - Phi c|^2 + lambda |c|^2, or "leave-one-out".
         tuning_width: None, the same neurons; N', so many new ones on the same theta.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.TiedFlow(time=100.0, restarts=4).penalty
+        0.01
     """
 
     clock: ClassVar[str] = "flow"

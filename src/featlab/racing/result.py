@@ -82,6 +82,12 @@ class Race(Shown):
         standings: of every entrant, in the order of arrival: every direction first, then the first direction.
         interrupted: whether Ctrl-C ended it.
         store: where its runs are kept; empty if nowhere.
+
+    Examples:
+        >>> import featlab
+        >>> race = featlab.race("tanh(h1)", dim=20, ratios=[2, 4], seeds=2, entrants=["sir"], theory=False)
+        >>> race.course.dim, race.interrupted
+        (20, False)
     """
 
     _picture = "featlab.reports.race_pictures:race_figure"

@@ -77,6 +77,12 @@ def race(
 
     Raises:
         InvalidParameter, InvalidTarget: before anything runs.
+
+    Examples:
+        >>> import featlab
+        >>> race = featlab.race("tanh(h1)", dim=20, ratios=[2, 4], seeds=2, entrants=["sir"], theory=False)
+        >>> len(race.standings)
+        1
     """
     of = as_target(target, noise=noise) if isinstance(target, str) else target
     _check(of, dim, seeds, budget)

@@ -48,6 +48,13 @@ class Draw(NamedTuple):
         W0: weights at the start (p, d); None for a learner without a student.
         directions: the target's directions (r, d): the first r axes.
         second_layer, biases: a and b (p,) of f(x) = (1/p) sum_i a_i sigma(<w_i, x> + b_i); None without a student.
+
+    Examples:
+        >>> import featlab
+        >>> experiment = featlab.Experiment.of("tanh(h1)", featlab.SlicedInverseRegression(), dim=5, samples=20)
+        >>> drawn = featlab.draw(experiment)
+        >>> drawn.directions.tolist()
+        [[1.0, 0.0, 0.0, 0.0, 0.0]]
     """
 
     X: np.ndarray
@@ -68,6 +75,13 @@ def draw(experiment: Experiment, seed: int = 0) -> Draw:
     Raises:
         DoesNotFit: arrays larger than `experiment.memory`, or than half of the memory there is.
         InvalidParameter: learners whose start these arrays do not tell.
+
+    Examples:
+        >>> import featlab
+        >>> experiment = featlab.Experiment.of("tanh(h1)", featlab.SlicedInverseRegression(), dim=5, samples=20)
+        >>> drawn = featlab.draw(experiment)
+        >>> drawn.X.shape, drawn.y.shape
+        ((20, 5), (20,))
     """
     learner: Any = experiment.learner
     told = learner.student_kind in (TwoLayer, None) and not getattr(learner, "fits_readout", False)

@@ -50,6 +50,12 @@ def observe(
 
     Raises:
         InvalidParameter: arrays of other shapes, directions that are not orthonormal, unknown names.
+
+    Examples:
+        >>> import numpy as np
+        >>> import featlab
+        >>> featlab.observe(np.array([[3.0, 4.0, 0.0]]), np.array([[1.0, 0.0, 0.0]]))["cosine"].values.tolist()
+        [[0.6]]
     """
     rows, dtype = plain("weights", weights)
     clock, counted = _clock(experiment, times, steps)

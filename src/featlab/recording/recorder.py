@@ -41,6 +41,15 @@ class Recorder:
         path: where the record is kept; None, in memory only.
         experiment: what the loop takes part in; as in `featlab.observe`. None: every step that is shown is recorded.
         names: which quantities; None, all that can be told of what is shown.
+
+    Examples:
+        >>> import numpy as np
+        >>> import featlab
+        >>> recorder = featlab.Recorder()
+        >>> recorder.look(0, np.array([[3.0, 4.0, 0.0]]), np.array([[1.0, 0.0, 0.0]]), seed=0)
+        True
+        >>> recorder.dataset()["overlap"].values.ravel().tolist()
+        [3.0]
     """
 
     def __init__(

@@ -23,6 +23,13 @@ class Diagnosis(Shown):
 
     Attributes:
         findings: every number.
+
+    Examples:
+        >>> import numpy as np
+        >>> import featlab
+        >>> X = np.random.default_rng(0).standard_normal((200, 4))
+        >>> featlab.diagnose(X, np.tanh(X[:, 0]), curves=False).to_dict()["inputs"]["dim"]
+        4
     """
 
     findings: Findings
@@ -105,6 +112,13 @@ def diagnose(
 
     Raises:
         FeatlabError: nothing can be said of these data, and why.
+
+    Examples:
+        >>> import numpy as np
+        >>> import featlab
+        >>> X = np.random.default_rng(0).standard_normal((200, 4))
+        >>> featlab.diagnose(X, np.tanh(X[:, 0]), curves=False).findings.directions.count
+        1
     """
     if find_spec("sklearn") is None:
         raise FeatlabError("diagnose needs scikit-learn: pip install 'featlab[sklearn]'")

@@ -38,6 +38,12 @@ class Explanation(Shown):
         analysis: every number, with its numerical error.
         dim: the dimension at which sample costs are also given as numbers, or None.
         demonstration: theory over simulation of the cheapest algorithm that learns it, if that was asked for.
+
+    Examples:
+        >>> import featlab
+        >>> explanation = featlab.explain("He3(h1)")
+        >>> explanation.analysis.information_exponent, explanation.to_html().startswith("<!doctype html>")
+        (3, True)
     """
 
     analysis: Analysis
@@ -136,6 +142,11 @@ def explain(
     Raises:
         InvalidTarget: the source is not a target that can be analysed.
         InvalidParameter: the noise, the dimension or a budget is out of range.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.explain("sign(h1*h2)").to_dict()["sample_cost"]["one_pass_sgd"]
+        'd log d'
     """
     asked = None if dim is None else _checked_dim(dim)
     what = target(source, noise=noise, inputs=inputs, rank=rank, kinks=kinks)

@@ -30,6 +30,15 @@ def find_runner(kind: str, directory: str) -> Runner:
 
 
 def load_study(path: str | Path) -> tuple[Study, Runner]:
-    """The study in a study file, and what runs its points: `run(*load_study("sweep.toml"), "sweep.sqlite")`."""
+    """The study in a study file, and what runs its points: `run(*load_study("sweep.toml"), "sweep.sqlite")`.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> import featlab
+        >>> _ = Path("sweep.toml").write_text('kind = "predict"\\naxes.samples = [100, 200]\\nfixed.learner = "sir"')
+        >>> study, runner = featlab.load_study("sweep.toml")
+        >>> runner.name, study.axes
+        ('predict', {'samples': [100, 200]})
+    """
     file = read_study(path)
     return file.study, find_runner(file.kind, str(file.path.resolve().parent))

@@ -71,6 +71,15 @@ def simulate(
     Raises:
         InvalidParameter: for a value out of range. DoesNotFit: for a run too large for the memory.
         TakesTooLong: for one that would take a hundred years.
+
+    Examples:
+        >>> import featlab
+        >>> learner = featlab.OnlineSgd(step_size=0.01)
+        >>> run = featlab.simulate("tanh(h1)", learner, dim=100, times=[0, 1], seeds=3)
+        >>> run["overlap"].dims
+        ('seed', 'time', 'neuron', 'direction')
+        >>> run["outcome"].values.tolist()
+        ['ok', 'ok', 'ok']
     """
     given: dict[str, Any] = {
         "dim": dim,

@@ -35,6 +35,15 @@ def open(path: str | Path, *, store: str | Path | None = None) -> xr.Dataset:
     """The results of a study: `path` is a store, or a study file whose store lies beside it (or at `store`).
 
     A store gives the study that was last run into it; a study file gives the points that it asks for now.
+
+    Examples:
+        >>> import featlab
+        >>> def square(point, key):
+        ...     return [{"square": point["x"] ** 2}]
+        ...
+        >>> _ = featlab.study.run(featlab.study.Study(axes={"x": [1, 2, 3]}), square, "squares.sqlite")
+        >>> featlab.study.open("squares.sqlite")["square"].values.ravel().tolist()
+        [1, 4, 9]
     """
     with _collector_paused():
         opened = load(path, store)
@@ -42,7 +51,17 @@ def open(path: str | Path, *, store: str | Path | None = None) -> xr.Dataset:
 
 
 def provenance(path: str | Path, *, store: str | Path | None = None) -> list[dict[str, Any]]:
-    """Of every run in the store: point, outcome, error, wall time, when, versions, platform, device, git state."""
+    """Of every run in the store: point, outcome, error, wall time, when, versions, platform, device, git state.
+
+    Examples:
+        >>> import featlab
+        >>> def square(point, key):
+        ...     return [{"square": point["x"] ** 2}]
+        ...
+        >>> _ = featlab.study.run(featlab.study.Study(axes={"x": [1, 2, 3]}), square, "squares.sqlite")
+        >>> featlab.study.provenance("squares.sqlite")[0]["point"]
+        {'x': 1}
+    """
     with Reader(places(path, store)[0]) as reader, reader.snapshot():
         return list(reader.provenance())
 

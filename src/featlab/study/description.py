@@ -55,6 +55,11 @@ class Study:
         repeats: how often each point is run, each time with a key of its own.
         key: the root of all randomness.
         observe: what to measure, passed to each point under that name; None leaves it to the runner.
+
+    Examples:
+        >>> from featlab.study import Study
+        >>> Study(fixed={"target": "He3(h1)"}, axes={"alpha": [1, 2], "dim": [100, 200]}, repeats=3).repeats
+        3
     """
 
     fixed: Mapping[str, Any] = field(default_factory=dict)
@@ -230,6 +235,13 @@ def read_study(path: str | Path) -> StudyFile:
 
     Raises:
         InvalidStudy: if it cannot be read, is no TOML, or has a key that no study has.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> from featlab.study import read_study
+        >>> _ = Path("sweep.toml").write_text('kind = "simulate"\\naxes.samples = [100, 200]')
+        >>> read_study("sweep.toml").kind
+        'simulate'
     """
     path = Path(path)
     try:

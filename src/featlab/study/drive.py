@@ -73,6 +73,12 @@ def run(
         InvalidStudy: before anything runs. StoreFault: if the store cannot be used. EngineFault: if the engine broke;
         with `fresh`, if an array of this study is in Slurm's queue.
         After these, and after Ctrl-C, everything acknowledged is safe.
+
+    Examples:
+        >>> from featlab.study import Study, run
+        >>> study = Study(axes={"x": [1, 2, 3]})
+        >>> run(study, lambda point, key: [{"square": point["x"] ** 2}], "squares.sqlite").complete
+        True
     """
     runner = as_runner(runner)
     runs = runs_of(study, runner)

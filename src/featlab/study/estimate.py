@@ -78,6 +78,14 @@ def plan(study: Study, runner: Runner | RunPoint, store: str | Path, *, probe: b
 
     Raises:
         InvalidStudy: for what could not be run. StoreFault: for a store that cannot be read.
+
+    Examples:
+        >>> import featlab
+        >>> def square(point, key):
+        ...     return [{"square": point["x"] ** 2}]
+        ...
+        >>> featlab.study.plan(featlab.study.Study(axes={"x": [1, 2, 3]}), square, "new.sqlite", probe=False).points
+        3
     """
     runner = as_runner(runner)
     runs = runs_of(study, runner)

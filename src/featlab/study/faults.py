@@ -9,11 +9,29 @@ from featlab.errors import FeatlabError
 
 
 class InvalidStudy(FeatlabError):
-    """A description that cannot be run: unreadable, misspelt, empty, ambiguous."""
+    """A description that cannot be run: unreadable, misspelt, empty, ambiguous.
+
+    Examples:
+        >>> from featlab.study import read_study
+        >>> read_study("missing.toml")
+        Traceback (most recent call last):
+            ...
+        featlab.study.faults.InvalidStudy: missing.toml: cannot be read: No such file or directory
+    """
 
 
 class StoreFault(FeatlabError):
-    """A store that cannot be read or written. What it has acknowledged before is safe."""
+    """A store that cannot be read or written. What it has acknowledged before is safe.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> import featlab
+        >>> _ = Path("other.sqlite").write_bytes(b"x" * 4096)
+        >>> featlab.study.open("other.sqlite")
+        Traceback (most recent call last):
+            ...
+        featlab.study.faults.StoreFault: other.sqlite: is no featlab study store
+    """
 
 
 class StudyInUse(StoreFault):

@@ -67,6 +67,15 @@ def check(store: str | Path, *, repair: bool = False, wait: bool = False) -> Hea
         store: the file.
         repair: keep what is sound, so that the next `run` makes what is not. A copy of the store as it was is left.
         wait: with `repair`, if another process is writing to the store, wait for it instead of refusing.
+
+    Examples:
+        >>> import featlab
+        >>> def square(point, key):
+        ...     return [{"square": point["x"] ** 2}]
+        ...
+        >>> _ = featlab.study.run(featlab.study.Study(axes={"x": [1, 2, 3]}), square, "squares.sqlite")
+        >>> featlab.study.check("squares.sqlite").sound
+        3
     """
     if not repair:
         with Reader(store) as reader, reader.snapshot():

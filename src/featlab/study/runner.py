@@ -34,6 +34,11 @@ class Runner:
         axes: names of the axes of values that are lists, such as {"overlap": ("neuron", "direction")}.
         prefixes: of such axes, what stands before the number of a place: {"direction": "h"} for h1, h2, ..
         attributes: what variables and coordinates say of themselves, such as {"dim": {"long_name": "dimension"}}.
+
+    Examples:
+        >>> from featlab.study import Runner
+        >>> Runner(lambda point, key: [], "nothing").numerics
+        '1'
     """
 
     run_point: RunPoint

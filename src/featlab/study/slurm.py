@@ -85,6 +85,18 @@ def submit(
         array: the number of tasks.
         options: options of sbatch, which take precedence over the script's.
         retry_failed: also run again what has failed.
+
+    Examples:
+        >>> import featlab
+        >>> def square(point, key):
+        ...     return [{"square": point["x"] ** 2}]
+        ...
+        >>> runner = featlab.study.Runner(square)
+        >>> study = featlab.study.Study(axes={"x": [1, 2, 3]})
+        >>> _ = featlab.study.run(study, runner, "squares.sqlite")
+        >>> origin = {"kind": "module:square", "directory": "."}
+        >>> featlab.study.submit(study, runner, "squares.sqlite", origin=origin, array=2) is None  # all is done
+        True
     """
     if array < 1:
         raise InvalidParameter("array", array, "a number of tasks, at least 1")

@@ -21,7 +21,17 @@ _LARGEST_INT32 = 2**31 - 1
 
 
 def export(path: str | Path, destination: str | Path, *, store: str | Path | None = None) -> Path:
-    """Write the results of a study (or store) to a .nc, .csv or .parquet file, whole or not at all."""
+    """Write the results of a study (or store) to a .nc, .csv or .parquet file, whole or not at all.
+
+    Examples:
+        >>> import featlab
+        >>> def square(point, key):
+        ...     return [{"square": point["x"] ** 2}]
+        ...
+        >>> _ = featlab.study.run(featlab.study.Study(axes={"x": [1, 2, 3]}), square, "squares.sqlite")
+        >>> featlab.study.export("squares.sqlite", "squares.csv").name
+        'squares.csv'
+    """
     destination = Path(destination)
     writers = {".nc": _netcdf, ".csv": _csv, ".parquet": _parquet}
     if destination.suffix not in writers:

@@ -12,7 +12,13 @@ from featlab.errors import InvalidParameter
 
 @dataclass(frozen=True)
 class Isotropic:
-    """x ~ N(0, I_d): the fields h = W* x of orthonormal directions are independent standard normals."""
+    """x ~ N(0, I_d): the fields h = W* x of orthonormal directions are independent standard normals.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.target("h1").inputs
+        Isotropic()
+    """
 
 
 @dataclass(frozen=True)
@@ -26,6 +32,11 @@ class Spiked:
     Attributes:
         strength: theta >= 0.
         overlaps: m_k = <mu, w*_k> for each direction of the target, |m| <= 1.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.target("He3(h1)", inputs=featlab.Spiked(strength=10.0, overlaps=0.5)).inputs
+        Spiked(strength=10.0, overlaps=(0.5,))
     """
 
     strength: float
@@ -59,6 +70,11 @@ class SpikeLaw:
         overlap_exponents: g1, from 0 to 1/2, for each direction of the target.
         strength_scale: c2 > 0.
         overlap_scale: c1, not above 1; below it where several directions share the spike.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.SpikeLaw(strength_exponent=0.8, overlap_exponents=0.2)
+        SpikeLaw(strength_exponent=0.8, overlap_exponents=(0.2,), strength_scale=1.0, overlap_scale=1.0)
     """
 
     strength_exponent: float
@@ -113,6 +129,11 @@ class Hypercube:
 
     Attributes:
         anisotropy: alpha, from 0 (isotropic) to 1.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.target("sign(h1*h2)", inputs=featlab.Hypercube(anisotropy=0.5)).inputs
+        Hypercube(anisotropy=0.5)
     """
 
     anisotropy: float = 0.0

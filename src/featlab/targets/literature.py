@@ -72,6 +72,11 @@ class CatalogueEntry:
         costs: sample costs.
         residual_variance: (samples, width, variance left) after one giant step and a fitted second layer.
         tolerance: relative accuracy of the stated alphas.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.catalogue["absolute-value"].information_exponent
+        2
     """
 
     name: str

@@ -53,6 +53,11 @@ class Target(Shown):
         shown: the link as it was typed, with its own order of terms; `text` where it was reduced or was no text.
         doubts: sentences on what numbers of this target may miss.
         inputs: the law of the inputs, or how it depends on d.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.target("He2(h1)*h2", noise=0.1)
+        target('He2(h1)*h2', noise=0.1)
     """
 
     text: str
@@ -168,6 +173,15 @@ def target(
     Raises:
         InvalidTarget: the text is not in the language, or the function is constant, undefined on a set of positive
             measure, or not square-integrable under the Gaussian.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.target("(h1 + h2)**3").rank
+        1
+        >>> featlab.target("h1 + foo(h2)")
+        Traceback (most recent call last):
+            ...
+        featlab.errors.InvalidTarget: got 'h1 + foo(h2)': unknown function ...
     """
     if isinstance(source, Target | str | sympy.Basic) and (rank is not None or len(kinks)):
         raise InvalidParameter("rank or kinks", rank or kinks, "nothing: they are only for functions")

@@ -82,7 +82,13 @@ class Tree:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TreeTarget(Target):
-    """A target with a `shape`, and with hidden fields h* between its directions and its label."""
+    """A target with a `shape`, and with hidden fields h* between its directions and its label.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.target("tree(tanh(3*h1), He2(h1), 8)").text
+        'tree(tanh(3*h1), He2(h1), 8)'
+    """
 
     shape: Tree = field(kw_only=True)
 
@@ -118,6 +124,11 @@ def tree_target(
         effective: D, the number of directions of each block; or
         exponent: e, from 0 to 1, of the law D = floor(d^e).
         blocks: r. signs: "alternating" or "ones". noise: variance of Gaussian noise added to the label.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.tree_target("tanh(3*h1)", "He2(h1)", effective=8).rank
+        8
     """
     if (effective is None) == (exponent is None):
         raise InvalidParameter("effective", effective, "a number of directions, or else exponent= of the law d^e")

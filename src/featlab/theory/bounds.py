@@ -45,6 +45,11 @@ class Floor:
         value: ||P_{U,>k} f||^2, within `error` of it.
         error: its numerical error: the difference between two quadratures, or rounding.
         variance: Var f, all there is to explain.
+
+    Examples:
+        >>> from featlab.theory import unexplained_variance
+        >>> round(unexplained_variance("h1 + He2(h2)").variance, 6)
+        3.0
     """
 
     value: float
@@ -67,6 +72,11 @@ def unexplained_variance(target: Target | str, known: ArrayLike | None = None, d
 
     Raises:
         InvalidParameter: vectors of another length, dependent vectors, a negative degree.
+
+    Examples:
+        >>> from featlab.theory import unexplained_variance
+        >>> round(unexplained_variance("h1 + He2(h2)", known=[[1, 0]]).value, 6)  # Var He2 = 2 is left
+        2.0
     """
     of = make_target(target)
     check_size(of)

@@ -33,13 +33,25 @@ _LARGEST_EXPONENT = 700.0
 
 
 def near_orthogonal_directions(count: int, dim: int, seed: int = 0) -> Floats:
-    """`count` random rows of {-1, 1}^d / sqrt(d): unit vectors whose overlaps are of order 1/sqrt(d)."""
+    """`count` random rows of {-1, 1}^d / sqrt(d): unit vectors whose overlaps are of order 1/sqrt(d).
+
+    Examples:
+        >>> from featlab.theory import near_orthogonal_directions
+        >>> near_orthogonal_directions(3, dim=100).shape
+        (3, 100)
+    """
     signs = np.random.default_rng(seed).integers(0, 2, (positive_integer("count", count), positive_integer("dim", dim)))
     return (2.0 * signs - 1.0) / np.sqrt(dim)
 
 
 def family_size(dim: int, coherence: float) -> float:
-    """M = exp(d eps^2 / 4): so many unit vectors exist with |<u, v>| <= eps; infinite beyond 1e300."""
+    """M = exp(d eps^2 / 4): so many unit vectors exist with |<u, v>| <= eps; infinite beyond 1e300.
+
+    Examples:
+        >>> from featlab.theory import family_size
+        >>> family_size(dim=10_000, coherence=0.1)  # exp(25)
+        72004899337.0
+    """
     if positive_number("coherence", coherence) > 1:
         raise InvalidParameter("coherence", coherence, "a number above 0, at most 1")
     exponent = positive_integer("dim", dim) * coherence**2 / 4
@@ -50,6 +62,11 @@ def csq_queries(tolerance: float, dim: int, degree: int) -> float:
     """The number q of queries below which no CSQ algorithm of tolerance tau learns He_p of an unknown direction.
 
     The largest over eps of exp(d eps^2 / 4) (tau^2 - eps^p) / 2. Below 1 it says nothing; infinite beyond 1e300.
+
+    Examples:
+        >>> from featlab.theory import csq_queries
+        >>> csq_queries(tolerance=0.1, dim=10**6, degree=3) > 10**9
+        True
     """
     square = positive_number("tolerance", tolerance) ** 2
     p, d = positive_integer("degree", degree), positive_integer("dim", dim)
@@ -62,6 +79,11 @@ def csq_tolerance(queries: float, dim: int, degree: int) -> float:
     """tau: a CSQ algorithm with q queries needs a tolerance of at most that to learn He_p of an unknown direction.
 
     The root of the smallest over eps of eps^p + 2 q exp(-d eps^2 / 4).
+
+    Examples:
+        >>> from featlab.theory import csq_tolerance
+        >>> csq_tolerance(queries=1.0, dim=10**6, degree=4) < 0.001
+        True
     """
     q = positive_number("queries", queries)
     p, d = positive_integer("degree", degree), positive_integer("dim", dim)
@@ -71,7 +93,13 @@ def csq_tolerance(queries: float, dim: int, degree: int) -> float:
 
 def csq_samples(queries: float, dim: int, degree: int) -> float:
     """n = 1 / tau^2: the samples at which the mean over a batch is as accurate as q queries need it, for He_p in d
-    dimensions. About d^(p/2) up to logarithms. Below 1, the bound says nothing at this d."""
+    dimensions. About d^(p/2) up to logarithms. Below 1, the bound says nothing at this d.
+
+    Examples:
+        >>> from featlab.theory import csq_samples
+        >>> csq_samples(queries=1.0, dim=10**6, degree=4) > 10**6
+        True
+    """
     return csq_tolerance(queries, dim, degree) ** -2
 
 

@@ -41,6 +41,11 @@ class Hessian:
         matrix: (r, r), in the coordinates h1..hr.
         error: the numerical error of its entries.
         deviation: the standard deviation of f, by which it is divided where a scale matters.
+
+    Examples:
+        >>> from featlab.theory import hessian
+        >>> hessian("He2(h1)").matrix.round(6).tolist()
+        [[2.0]]
     """
 
     matrix: Floats
@@ -86,7 +91,13 @@ class Hessian:
 
 
 def hessian(target: Target | str) -> Hessian:
-    """The Hessian of a target of at most four directions, from its Hermite coefficients of degree two."""
+    """The Hessian of a target of at most four directions, from its Hermite coefficients of degree two.
+
+    Examples:
+        >>> from featlab.theory import hessian
+        >>> abs(hessian("h1*h2").matrix).round(6).tolist()
+        [[0.0, 1.0], [1.0, 0.0]]
+    """
     of = make_target(target)
     check_size(of)
     energies = hermite_energies(build_grids(of), 2)
@@ -121,6 +132,11 @@ def gradient_series(
         overlaps: m = W* w (r,), |m| <= 1.
         sigma: the activation.
         degree: the highest Hermite degree of the target that is kept.
+
+    Examples:
+        >>> from featlab.theory import gradient_series
+        >>> abs(gradient_series("He2(h1)", [0.5]).along).round(4)[:3].tolist()
+        [[0.0], [0.3989], [0.0]]
     """
     of = make_target(target)
     check_size(of)

@@ -83,12 +83,24 @@ class PopulationMatrix:
 
 
 def sir_matrix(target: Target | str, slices: int = 10) -> PopulationMatrix:
-    """The matrix of `SlicedInverseRegression` at n / d -> infinity: the mean over slices of m_s m_s^T."""
+    """The matrix of `SlicedInverseRegression` at n / d -> infinity: the mean over slices of m_s m_s^T.
+
+    Examples:
+        >>> from featlab.theory import sir_matrix
+        >>> sir_matrix("h1", slices=2).matrix.round(4).tolist()  # 2/pi
+        [[0.6366]]
+    """
     return _averaged(target, slices, lambda means, _: means.T @ means / len(means))
 
 
 def save_matrix(target: Target | str, slices: int = 10) -> PopulationMatrix:
-    """The matrix of `SlicedAverageVariance` at n / d -> infinity: the mean over slices of (I - C_s)^2."""
+    """The matrix of `SlicedAverageVariance` at n / d -> infinity: the mean over slices of (I - C_s)^2.
+
+    Examples:
+        >>> from featlab.theory import save_matrix
+        >>> save_matrix("abs(h1)", slices=2).matrix.shape
+        (1, 1)
+    """
 
     def matrix(means: Floats, seconds: Floats) -> Floats:
         rest = np.eye(means.shape[1]) - (seconds - means[:, :, None] * means[:, None, :])
@@ -98,13 +110,25 @@ def save_matrix(target: Target | str, slices: int = 10) -> PopulationMatrix:
 
 
 def phd_matrix(target: Target | str) -> PopulationMatrix:
-    """The matrix of `PrincipalHessian` at n / d -> infinity: the Hessian of the target."""
+    """The matrix of `PrincipalHessian` at n / d -> infinity: the Hessian of the target.
+
+    Examples:
+        >>> from featlab.theory import phd_matrix
+        >>> phd_matrix("He2(h1)").matrix.round(6).tolist()
+        [[2.0]]
+    """
     found = hessian(target)
     return PopulationMatrix(found.matrix, found.error)
 
 
 def sir_cosine(eigenvalue: float, alpha: float) -> float:
-    """sqrt(lambda / (lambda + 1 / alpha)): the cosine of SIR's estimate with the direction of that eigenvalue."""
+    """sqrt(lambda / (lambda + 1 / alpha)): the cosine of SIR's estimate with the direction of that eigenvalue.
+
+    Examples:
+        >>> from featlab.theory import sir_cosine
+        >>> round(sir_cosine(eigenvalue=0.5, alpha=2.0) ** 2, 6)
+        0.5
+    """
     if finite_number("eigenvalue", eigenvalue) < 0:
         raise InvalidParameter("eigenvalue", eigenvalue, "a number of at least 0")
     return float(np.sqrt(eigenvalue / (eigenvalue + 1 / positive_number("alpha", alpha))))
@@ -116,6 +140,11 @@ def spectral_cosine(ratio: float, skewness: float) -> float:
     Args:
         ratio: lambda.
         skewness: E[G^3] / E[G^2]: 4 for h1^2 and abs(h1), where G = y - 1; 0 for sign(h1*h2), where it is +-2y/pi.
+
+    Examples:
+        >>> from featlab.theory import spectral_cosine
+        >>> round(spectral_cosine(ratio=2.0, skewness=0.0) ** 2, 6)
+        0.5
     """
     if positive_number("ratio", ratio) <= 1:
         return 0.0

@@ -45,13 +45,25 @@ class ParityBounds:
 
 def parity_bounds(anisotropy: float = 0.0) -> ParityBounds:
     """n = O(d^(1-alpha)), N = exp(O(d^(1-alpha))), T = exp(O(d^(1-alpha))) (Suzuki et al. 2023 for alpha = 0; Nitanda
-    et al. 2024). Sufficient: practice needs far fewer neurons and steps, and at a finite T more samples."""
+    et al. 2024). Sufficient: practice needs far fewer neurons and steps, and at a finite T more samples.
+
+    Examples:
+        >>> from featlab.theory import parity_bounds
+        >>> parity_bounds(anisotropy=0.25).samples
+        0.75
+    """
     exponent = 1 - _checked(anisotropy)
     return ParityBounds(exponent, exponent, exponent)
 
 
 def effective_dimension(dim: int, anisotropy: float = 0.0) -> float:
-    """d^(1-alpha): what stands in the place of d when the support's coordinates are d^(alpha/2) times larger."""
+    """d^(1-alpha): what stands in the place of d when the support's coordinates are d^(alpha/2) times larger.
+
+    Examples:
+        >>> from featlab.theory import effective_dimension
+        >>> effective_dimension(100, anisotropy=0.5)
+        10.0
+    """
     return float(positive_integer("dim", dim)) ** (1 - _checked(anisotropy))
 
 

@@ -98,6 +98,14 @@ def predict(
     Raises:
         NoPrediction: no theory here answers it; the message says which part, and what could be asked instead.
         InvalidParameter: a value out of range.
+
+    Examples:
+        >>> import featlab
+        >>> learner = featlab.OnlineSgd(step_size=0.01)
+        >>> student = featlab.TwoLayer(start="orthogonal")
+        >>> prediction = featlab.predict("tanh(h1)", learner, dim=100, times=[0, 1, 2], student=student)
+        >>> prediction["overlap"].values[:, 0, 0].round(3).tolist()
+        [0.0, 0.238, 0.383]
     """
     _ignore(of_runs)
     given = {"dim": dim, "samples": samples, "times": times, "student": student, "observe": observe}

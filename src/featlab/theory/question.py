@@ -23,7 +23,15 @@ if TYPE_CHECKING:
 
 
 class NoPrediction(FeatlabError):
-    """A question that no theory here answers. The message says which part of it, and what could be asked instead."""
+    """A question that no theory here answers. The message says which part of it, and what could be asked instead.
+
+    Examples:
+        >>> import featlab
+        >>> featlab.predict("tanh(h1)", featlab.SignSgd(step_size=0.01), dim=100, times=[0, 1])
+        Traceback (most recent call last):
+            ...
+        featlab.theory.question.NoPrediction: sign-sgd: no theory known, ...
+    """
 
 
 @dataclass(frozen=True)

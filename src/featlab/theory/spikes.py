@@ -161,6 +161,12 @@ def spiked_weights(strength: float, width_ratio: float) -> SpikedWeights:
 
     Statement: above t = psi2^{1/4}, s1^2 = (1 + t^2)(psi2 + t^2)/t^2, <u_d, v>^2 = 1 - (psi2 + t^2)/(t^2 (1 + t^2)) and
     <u_p, q>^2 = 1 - psi2 (1 + t^2)/(t^2 (psi2 + t^2)); below, s1 = 1 + sqrt(psi2) and both overlaps are 0.
+
+    Examples:
+        >>> from featlab.theory import spiked_weights
+        >>> spike = spiked_weights(strength=2.0, width_ratio=1.0)
+        >>> round(spike.singular_value, 4)
+        2.5
     """
     ratio = positive_number("width_ratio", width_ratio)
     if not strength >= 0:
@@ -189,6 +195,11 @@ def bulk_density(values: ArrayLike, width_ratio: float) -> Floats:
 
     Statement (Marchenko, Pastur 1967): on [|1 - sqrt(psi2)|, 1 + sqrt(psi2)],
     sqrt((b^2 - s^2)(s^2 - a^2)) / (pi s min(1, psi2)), with a and b the two ends. A spike does not change it.
+
+    Examples:
+        >>> from featlab.theory import bulk_density
+        >>> bulk_density([0.5, 1.0, 3.0], width_ratio=1.0).round(3).tolist()
+        [0.616, 0.551, 0.0]
     """
     s = np.asarray(values, dtype=np.float64)
     ratio = positive_number("width_ratio", width_ratio)

@@ -35,6 +35,14 @@ class DoesNotFit(FeatlabError):
         needed: bytes that it needs.
         available: bytes that the run may use.
         fitting: the designs, if any, on which it would fit.
+
+    Examples:
+        >>> import featlab
+        >>> learner = featlab.SlicedInverseRegression()
+        >>> featlab.draw(featlab.Experiment.of("tanh(h1)", learner, dim=10**4, samples=10**4, memory=10**6))
+        Traceback (most recent call last):
+            ...
+        featlab.simulation.designs.choose.DoesNotFit: one seed on the design ...
     """
 
     def __init__(self, needed: int, available: int, what: str, remedy: str, fitting: Sequence[str] = ()) -> None:

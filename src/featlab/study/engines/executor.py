@@ -30,7 +30,18 @@ _CONNECT_SECONDS = 30
 
 @dataclass
 class FromExecutor:
-    """Runs the points on an executor, which stays open. `workers`: how many it has, so that none waits for work."""
+    """Runs the points on an executor, which stays open. `workers`: how many it has, so that none waits for work.
+
+    Examples:
+        >>> from concurrent.futures import ThreadPoolExecutor
+        >>> from featlab.study import FromExecutor, Study, run
+        >>> study = Study(axes={"x": [1, 2]})
+        >>> with ThreadPoolExecutor(2) as executor:
+        ...     progress = run(study, lambda point, key: [{"y": 1}], "two.sqlite", engine=FromExecutor(executor))
+        ...
+        >>> progress.done
+        2
+    """
 
     executor: Executor
     workers: int = 8
@@ -120,6 +131,11 @@ class Dask:
     Attributes:
         scheduler: an address such as "tcp://host:8786", or the path of a scheduler file; None makes a local cluster.
         workers: of a local cluster; as many as there are cores unless given.
+
+    Examples:
+        >>> from featlab.study import Dask
+        >>> Dask(scheduler="tcp://host:8786")
+        Dask(scheduler='tcp://host:8786', workers=None)
     """
 
     scheduler: str | None = None

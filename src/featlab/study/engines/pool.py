@@ -33,7 +33,13 @@ _READY = "ready"
 
 @dataclass
 class Pool:
-    """Runs the points in `workers` spawned processes; as many as there are cores unless given."""
+    """Runs the points in `workers` spawned processes; as many as there are cores unless given.
+
+    Examples:
+        >>> from featlab.study import Pool
+        >>> Pool(workers=4)
+        Pool(workers=4)
+    """
 
     workers: int | None = None
 

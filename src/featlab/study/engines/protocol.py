@@ -26,7 +26,13 @@ class Engine(Protocol):
 
 
 class InProcess:
-    """Runs the points one after the other, in this process."""
+    """Runs the points one after the other, in this process.
+
+    Examples:
+        >>> from featlab.study import InProcess, Study, run
+        >>> run(Study(axes={"x": [1]}), lambda point, key: [{"y": 1}], "one.sqlite", engine=InProcess()).done
+        1
+    """
 
     def records(self, run_point: RunPoint, groups: Sequence[list[Run]]) -> Records:
         """The records in the order of the groups."""

@@ -73,7 +73,13 @@ class BayesOptimal:
 
 
 def bayes_optimal(of: Target | str, alpha: float, *, generic: bool = False) -> BayesOptimal:
-    """The Bayes-optimal estimate at n = alpha d samples: the better of the two ends of state evolution."""
+    """The Bayes-optimal estimate at n = alpha d samples: the better of the two ends of state evolution.
+
+    Examples:
+        >>> from featlab.theory import bayes_optimal
+        >>> bayes_optimal("abs(h1)", 2.0).overlap.round(3).tolist()
+        [[1.0]]
+    """
     of, alpha = target(of), check_alpha(alpha)
     channel = channel_of(of, generic)
     ends = [

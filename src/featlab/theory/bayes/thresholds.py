@@ -63,6 +63,11 @@ def threshold_sequence(of: Target | str, highest: float = 4.0, budget: float = 3
     Args:
         budget: seconds of processor time. Two directions without a closed form take minutes: a look at an overlap takes
             a third of a second, and close to a threshold state evolution takes a hundred of them.
+
+    Examples:
+        >>> from featlab.theory import threshold_sequence
+        >>> [event.kind for event in threshold_sequence("abs(h1)", highest=2.0)]
+        ['continuous', 'jump']
     """
     of = target(of)
     if not highest > _LOWEST:

@@ -64,7 +64,13 @@ class TreeLimits:
 
 
 def tree_limits(tree: TreeTarget | str) -> TreeLimits:
-    """The limits of a tree target: its g and P count, not its D."""
+    """The limits of a tree target: its g and P count, not its D.
+
+    Examples:
+        >>> from featlab.theory import tree_limits
+        >>> round(tree_limits("tree(tanh(3*h1), He2(h1), 8)").slope, 4)
+        1.1038
+    """
     shape = checked_tree(tree).shape
     by_degree = tuple(float(factorial(j) * c**2) for j, c in enumerate(shape.coefficients))
     size = float(np.sqrt(sum(by_degree)))

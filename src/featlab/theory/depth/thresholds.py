@@ -52,7 +52,14 @@ class TreeRisks:
 
 
 def tree_thresholds(tree: TreeTarget | str) -> TreeThresholds:
-    """The powers of d of a tree whose D is a law d^e."""
+    """The powers of d of a tree whose D is a law d^e.
+
+    Examples:
+        >>> import featlab
+        >>> from featlab.theory import tree_thresholds
+        >>> tree_thresholds(featlab.tree_target("tanh(3*h1)", "He2(h1)", exponent=0.5))
+        TreeThresholds(directions=1.5, hidden=1.5, hidden_plain=2.0, ...
+    """
     exponent, degree = _law(tree)
     return TreeThresholds(
         directions=1 + exponent,
@@ -69,6 +76,13 @@ def tree_risks(tree: TreeTarget | str, kappa: float) -> TreeRisks:
     Statement: a kernel fits h_<=q*, q = floor(kappa); so does a two-layer network in D instead of d dimensions,
     q = floor(kappa / e), once it has found W*; a three-layer network fits g(h*) once it has found h*. None is worse
     than a kernel.
+
+    Examples:
+        >>> import featlab
+        >>> from featlab.theory import tree_risks
+        >>> risks = tree_risks(featlab.tree_target("tanh(3*h1)", "He2(h1)", exponent=0.5), kappa=1.6)
+        >>> risks.kernel, round(risks.two_layers, 4), risks.three_layers
+        (1.0, 0.2535, 0.0)
     """
     exponent, degree = _law(tree)
     found, at = tree_limits(tree), finite_number("kappa", kappa)

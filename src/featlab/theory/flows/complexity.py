@@ -42,7 +42,14 @@ class ComplexityMap:
 
 
 def complexity_map(information_exponent: int, overlap_exponents: Floats, strength_exponents: Floats) -> ComplexityMap:
-    """The exponents of the normalised flow at every pair of g1 and g2."""
+    """The exponents of the normalised flow at every pair of g1 and g2.
+
+    Examples:
+        >>> import numpy as np
+        >>> from featlab.theory import complexity_map
+        >>> complexity_map(3, np.array([0.5]), np.array([0.0])).samples.tolist()
+        [[3.0]]
+    """
     order = positive_integer("information_exponent", information_exponent)
     g1, g2 = (np.asarray(grid, dtype=np.float64) for grid in (overlap_exponents, strength_exponents))
     samples = np.array([[normalised_flow_exponent(x, y, order) for x in g1.tolist()] for y in g2.tolist()])
@@ -54,6 +61,11 @@ def kernel_exponent(strength_exponent: float, degree: int) -> float:
     """(1 - g2) p: rotation-invariant kernels need n >~ d^{Theta((1 - g2) p)} samples for a link of degree p, whatever
     the alignment (Donhauser et al. 2021, as stated by Mousavi-Hosseini et al. 2023). A lower bound, and the constant in
     Theta is not stated: a slope in g2 and p, not a sharp exponent.
+
+    Examples:
+        >>> from featlab.theory import kernel_exponent
+        >>> kernel_exponent(0.5, degree=4)
+        2.0
     """
     _, g2 = checked_exponents(0.0, strength_exponent)
     return (1 - g2) * positive_integer("degree", degree)

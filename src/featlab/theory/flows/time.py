@@ -78,7 +78,13 @@ def run_time(averages: Averages, start: float, within: float, second: float = 1.
 
 
 def run_time_law(start: float, information_exponent: int) -> float:
-    """tau_k(z) = 1 for k = 1, log(1/z) for k = 2, z^{-(k-2)} for k > 2: the run time up to constants and log(1/eps)."""
+    """tau_k(z) = 1 for k = 1, log(1/z) for k = 2, z^{-(k-2)} for k > 2: the run time up to constants and log(1/eps).
+
+    Examples:
+        >>> from featlab.theory import run_time_law
+        >>> run_time_law(0.01, information_exponent=3)
+        100.0
+    """
     order = positive_integer("information_exponent", information_exponent)
     if not 0 < start < 1:
         raise InvalidParameter("start", start, "a correlation above 0 and below 1")

@@ -30,6 +30,11 @@ def learned_degree(sample_exponent: float, spike_exponent: float = 0.0) -> float
 
     Raises:
         InvalidParameter: k not above 0, or g outside [0, 1].
+
+    Examples:
+        >>> from featlab.theory import learned_degree
+        >>> learned_degree(1.5), learned_degree(1.0, spike_exponent=0.7)
+        (1, 3)
     """
     samples = positive_number("sample_exponent", sample_exponent)
     spike = finite_number("spike_exponent", spike_exponent)

@@ -83,6 +83,11 @@ def gradient_sizes(target: Target | str, *, dim: int, samples: int, student: Two
 
     Raises:
         NoPrediction: for what `neuron_gradient` has no formula. InvalidParameter: for sizes out of range.
+
+    Examples:
+        >>> from featlab.theory import gradient_sizes
+        >>> gradient_sizes("He3(h1)", dim=1000, samples=2000).spread > 0
+        True
     """
     network = student or TwoLayer(biases="gaussian")
     if network.start != "sphere" or network.norm != 1:
@@ -105,6 +110,11 @@ def aligning_exponent(
     """g2 at which the gradient of n = ratio d samples has signal-to-noise 1, for theta = d^g2 and <mu, beta> = d^-g1.
 
     As d grows it tends to 1 - 1/k (aligned). 0 if it is above 1 already at g2 = 0; None if it is below 1 at g2 = 1.
+
+    Examples:
+        >>> from featlab.theory import aligning_exponent
+        >>> round(aligning_exponent("He3(h1)", dim=10**6, ratio=2.0), 2)  # tends to 2/3
+        0.68
     """
     of = make_target(target)
 
@@ -140,6 +150,11 @@ def one_step_readout(
     Args:
         target, dim, samples, student: as in `gradient_sizes`; the student must be a relu network, which knows no scale.
         ridge, test_samples: as in `Readout`.
+
+    Examples:
+        >>> from featlab.theory import one_step_readout
+        >>> one_step_readout("He3(h1)", dim=100, samples=200).first.steps
+        1
     """
     network = student or TwoLayer(biases="gaussian")
     if activation(network.activation).name != "relu":

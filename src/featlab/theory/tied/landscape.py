@@ -46,7 +46,15 @@ class CriticalPoint:
 
 
 def critical_points(loss: PopulationLoss) -> tuple[CriticalPoint, ...]:
-    """All critical points with |m| = 0, |m| = 1 or 0.02 < |m| < 1, in the order of their cosines."""
+    """All critical points with |m| = 0, |m| = 1 or 0.02 < |m| < 1, in the order of their cosines.
+
+    Examples:
+        >>> import numpy as np
+        >>> from featlab.theory import Neurons, critical_points, population_loss
+        >>> loss = population_loss("h1", Neurons(np.linspace(-1, 1, 8), np.tile([1.0, -1.0], 4)), penalty=0.01)
+        >>> [round(point.cosine, 3) for point in critical_points(loss)]
+        [-1.0, 0.0, 1.0]
+    """
     found = [-1.0, 1.0]
     if abs(loss.projected(0.0, 1)) <= _ZERO * loss.label_square:
         found.append(0.0)

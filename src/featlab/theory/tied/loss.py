@@ -91,7 +91,15 @@ class PopulationLoss:
 def population_loss(
     target: Target | str | LinkSeries, neurons: Neurons, penalty: float, orders: int = ORDERS
 ) -> PopulationLoss:
-    """The loss of these neurons on a target of one direction (or its series, when there are many networks)."""
+    """The loss of these neurons on a target of one direction (or its series, when there are many networks).
+
+    Examples:
+        >>> import numpy as np
+        >>> from featlab.theory import Neurons, population_loss
+        >>> loss = population_loss("h1", Neurons(np.linspace(-1, 1, 8), np.tile([1.0, -1.0], 4)), penalty=0.01)
+        >>> loss.penalty
+        0.01
+    """
     link = target if isinstance(target, LinkSeries) else link_series(make_target(target), orders)
     series = link.coefficients * neurons.coefficients(len(link.coefficients) - 1)
     return PopulationLoss(link.square + link.noise, neurons.gram(), series, positive_number("penalty", penalty))

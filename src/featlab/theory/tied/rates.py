@@ -11,13 +11,25 @@ from featlab.learners.checks import positive_integer, positive_number
 
 def sufficient_samples(dim: int, exponent: int) -> float:
     """max(d^s, d^((s+3)/2)): with so many samples the direction is recovered with probability 0.49 at least, for
-    lambda of order 1 and N of order 1/lambda; s is the information exponent."""
+    lambda of order 1 and N of order 1/lambda; s is the information exponent.
+
+    Examples:
+        >>> from featlab.theory import sufficient_samples
+        >>> sufficient_samples(dim=100, exponent=1)
+        10000.0
+    """
     d, s = positive_integer("dim", dim), positive_integer("exponent", exponent)
     return max(float(d) ** s, float(d) ** ((s + 3) / 2))
 
 
 def recovery_error(dim: int, samples: int) -> float:
-    """max(d/n, d^4/n^2): then 1 - |m| is of this order at most."""
+    """max(d/n, d^4/n^2): then 1 - |m| is of this order at most.
+
+    Examples:
+        >>> from featlab.theory import recovery_error
+        >>> recovery_error(dim=100, samples=10**6)
+        0.0001
+    """
     d, n = positive_integer("dim", dim), positive_integer("samples", samples)
     return max(d / n, float(d) ** 4 / float(n) ** 2)
 
@@ -34,6 +46,11 @@ def tuning_exponent(bias_scale: float) -> float:
 
     Raises:
         InvalidParameter: for tau <= 1, where the theorem says nothing.
+
+    Examples:
+        >>> from featlab.theory import tuning_exponent
+        >>> round(tuning_exponent(bias_scale=2.0), 4)
+        0.1875
     """
     tau = positive_number("bias_scale", bias_scale)
     if tau <= 1:
