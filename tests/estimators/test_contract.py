@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -26,22 +22,9 @@ ESTIMATORS = [
 ]
 
 
-def _needs_array_api(check) -> bool:
-    return "array_api" in getattr(check, "func", check).__name__
-
-
 @pytest.mark.filterwarnings("ignore::featlab.estimators.NoDirection")
 @parametrize_with_checks(ESTIMATORS)
-def test_scikit_learns_contract(estimator, check):
-    if not _needs_array_api(check) or "SCIPY_ARRAY_API" in os.environ:
-        check(estimator)
-
-
-def test_the_checks_that_need_the_array_api_of_scipy():
-    """SciPy reads that when it is imported, so that they are run in a process of their own."""
-    command = [sys.executable, "-m", "pytest", "-q", "-k", "scikit_learns and array_api", __file__]
-    done = subprocess.run(
-        command, env={**os.environ, "SCIPY_ARRAY_API": "1"}, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout
-    assert f"{len(ESTIMATORS)} passed" in done.stdout
+def test_scikit_learns_contract(estimator, check, monkeypatch):
+    """Those of its array API included, which it skips without that variable; they are given NumPy's arrays."""
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+    check(estimator)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import jax
@@ -42,11 +43,20 @@ def root_key(key: int | Array) -> Array:
 def fold(key: Any, number: int | Array) -> Any:
     """A new key from a key and a number: independent for different numbers. A key of NumPy stays on the host."""
     if isinstance(key, np.ndarray):
-        return np.concatenate(_threefry(key, np.ones(1, np.uint32), np.full(1, number, np.uint32)))
+        return _host_fold(int(key[0]), int(key[1]), int(number))
     number = jnp.uint32(number) if isinstance(number, int) else number.astype(jnp.uint32)
     # The first counter word marks keys (numbers drawn use an even one), so keys and numbers never coincide.
     # JAX's own cipher: the same bits, and on a CPU a sixth less to compile, for a key is one number, not a million.
     return threefry_2x32(key, jnp.stack([jnp.full_like(number, 1), number]))
+
+
+@lru_cache(maxsize=1024)
+def _host_fold(first: int, second: int, number: int) -> np.ndarray:
+    """Kept, since tests by permutation ask for the same keys a hundred times; not to be written to."""
+    key, one = np.array([first, second], np.uint32), np.ones(1, np.uint32)
+    found = np.concatenate(_threefry(key, one, np.full(1, number, np.uint32)))
+    found.flags.writeable = False
+    return found
 
 
 def seed_keys(key: int | Array, seeds: Sequence[int]) -> np.ndarray:
