@@ -1,0 +1,135 @@
+"""A link's LaTeX as MathML, which browsers set by themselves.
+
+Only the LaTeX that `featlab.targets` writes is known: fractions, roots, brackets, indices, powers, cases, names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from xml.sax.saxutils import escape
+
+_NAMESPACE = "http://www.w3.org/1998/Math/MathML"
+_TOKEN = re.compile(
+    r"\\(?:mathrm|operatorname|text|mathbf)\{(?:\\hat\{\}|[^{}])*\}|\\(?:begin|end)\{cases\}|\\[a-zA-Z]+|\\.|\d+(?:\.\d+)?|\S"
+)
+_WORD = re.compile(r"\\(mathrm|operatorname|text|mathbf)\{(.*)\}")
+_LETTERS = {r"\xi": "ξ", r"\pi": "π", r"\varsigma": "ς"}
+_SIGNS = {
+    r"\leq": "≤",
+    r"\geq": "≥",
+    r"\lfloor": "⌊",
+    r"\rfloor": "⌋",
+    r"\bmod": "mod",
+    r"\{": "{",
+    r"\}": "}",
+    r"\,": "\u2062",  # the invisible sign of a product
+    "-": "\u2212",
+}
+_FUNCTIONS = ("log", "min", "max", "sin", "cos", "tanh", "arctan", "sinh", "cosh")
+
+
+def mathml_of(latex: str) -> str:
+    """The formula as an element `math`.
+
+    Raises:
+        ValueError: for LaTeX that no link has.
+    """
+    tokens = _Tokens(latex)
+    row = _row(tokens, ())
+    return f'<math xmlns="{_NAMESPACE}">{row}</math>'
+
+
+class _Tokens:
+    """The tokens one after the other; "" at the end."""
+
+    def __init__(self, latex: str) -> None:
+        self._left: Iterator[str] = (found[0] for found in _TOKEN.finditer(latex))
+        self.next = next(self._left, "")
+
+    def take(self, expected: str = "") -> str:
+        token, self.next = self.next, next(self._left, "")
+        if not token or (expected and token != expected):
+            raise ValueError(f"got {token!r} in LaTeX, expected {expected or 'more'}")
+        return token
+
+
+def _row(tokens: _Tokens, ends: tuple[str, ...]) -> str:
+    """Everything up to one of the ends, which is left."""
+    parts: list[str] = []
+    while tokens.next and tokens.next not in ends:
+        token = tokens.take()
+        if token in ("_", "^"):
+            base, element = (parts.pop() if parts else "<mrow></mrow>"), "msub" if token == "_" else "msup"
+            parts.append(f"<{element}>{base}{_argument(tokens)}</{element}>")
+        else:
+            parts.append(_element(token, tokens))
+    return f"<mrow>{''.join(parts)}</mrow>"
+
+
+def _argument(tokens: _Tokens) -> str:
+    token = tokens.take()
+    return _group(tokens) if token == "{" else _element(token, tokens)
+
+
+def _group(tokens: _Tokens) -> str:
+    row = _row(tokens, ("}",))
+    tokens.take("}")
+    return row
+
+
+def _element(token: str, tokens: _Tokens) -> str:
+    word = _WORD.fullmatch(token)
+    if word is not None:
+        text = escape(word[2].replace(r"\_", "_").replace(r"\hat{}", "^"))
+        if word[1] == "text":
+            return f"<mtext>{text.replace(' ', chr(0xA0))}</mtext>"
+        variant = ' mathvariant="bold"' if word[1] == "mathbf" else ' mathvariant="normal"'
+        return f"<mi{variant}>{text}</mi>"
+    if token == "{":
+        return _group(tokens)
+    if token == r"\frac":
+        return f"<mfrac>{_argument(tokens)}{_argument(tokens)}</mfrac>"
+    if token == r"\sqrt":
+        return f"<msqrt>{_argument(tokens)}</msqrt>"
+    if token == r"\left":
+        return _fenced(tokens)
+    if token == r"\begin{cases}":
+        return _cases(tokens)
+    return _atom(token)
+
+
+def _fenced(tokens: _Tokens) -> str:
+    opened = tokens.take()
+    inner = _row(tokens, (r"\right",))
+    tokens.take(r"\right")
+    return f"<mrow>{_sign(opened)}{inner}{_sign(tokens.take())}</mrow>"
+
+
+def _cases(tokens: _Tokens) -> str:
+    rows: list[list[str]] = [[]]
+    while True:
+        rows[-1].append(f"<mtd>{_row(tokens, ('&', chr(92) * 2, chr(92) + 'end{cases}'))}</mtd>")
+        end = tokens.take()
+        if end == r"\end{cases}":
+            break
+        if end != "&":
+            rows.append([])
+    table = "".join(f"<mtr>{''.join(cells)}</mtr>" for cells in rows)
+    return f'<mrow><mo>{{</mo><mtable columnalign="left left">{table}</mtable></mrow>'
+
+
+def _atom(token: str) -> str:
+    if token[0].isdigit():
+        return f"<mn>{token}</mn>"
+    if token in _LETTERS or token.isalpha():
+        return f"<mi>{_LETTERS.get(token, token)}</mi>"
+    if token[:1] == "\\" and token[1:] in _FUNCTIONS:
+        return f"<mi>{token[1:]}</mi>"
+    return _sign(token)
+
+
+def _sign(token: str) -> str:
+    if token.startswith("\\") and token not in _SIGNS:
+        raise ValueError(f"got {token!r} in LaTeX, expected what links are written in")
+    return f"<mo>{escape(_SIGNS.get(token, token))}</mo>"
