@@ -86,6 +86,5 @@ def _made(value: Any) -> str:
     if not is_dataclass(value):
         return repr(value)
     said = [one for one in fields(value) if one.init and (required(one) or getattr(value, one.name) != one.default)]
-    return (
-        f"featlab.{type(value).__name__}({', '.join(f'{one.name}={_made(getattr(value, one.name))}' for one in said)})"
-    )
+    arguments = ", ".join(f"{one.name}={_made(getattr(value, one.name))}" for one in said)
+    return f"featlab.{type(value).__name__}({arguments})"

@@ -5,12 +5,15 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any, Literal
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, Response
 from fastapi.staticfiles import StaticFiles
+from pydantic.json_schema import models_json_schema
 from starlette.exceptions import HTTPException
 
 from featlab import __version__
@@ -19,6 +22,7 @@ from featlab.explorer.faults import Fault
 from featlab.explorer.guard import Guard
 from featlab.explorer.reference import reference
 from featlab.explorer.routes import router
+from featlab.explorer.schema import EVENTS
 from featlab.explorer.streams import Streams
 from featlab.explorer.workers import Workers
 
@@ -49,7 +53,21 @@ def create_app(workers: Workers, *, host: str = "127.0.0.1", token: str | None =
     app.add_api_route("/docs", _reference, include_in_schema=False)
     app.mount("/static", _Static(directory=STATIC, check_dir=False))
     app.add_middleware(Guard, host=host, token=token)
+    app.openapi = partial(_described, app)  # type: ignore[method-assign]
     return app
+
+
+def _described(app: FastAPI) -> dict[str, Any]:
+    """OpenAPI's description, with the events of streams, which it has no place for, among the schemas."""
+    if app.openapi_schema is None:
+        api = FastAPI.openapi(app)
+        place = "#/components/schemas/{model}"
+        models: list[tuple[Any, Literal["validation"]]] = [(model, "validation") for model in EVENTS.values()]
+        named, definitions = models_json_schema(models, ref_template=place)
+        api["components"]["schemas"] |= definitions["$defs"]
+        api["x-events"] = {name: named[model, "validation"] for name, model in EVENTS.items()}
+    assert app.openapi_schema is not None
+    return app.openapi_schema
 
 
 class _Static(StaticFiles):

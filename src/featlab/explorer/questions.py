@@ -105,11 +105,10 @@ def page(said: Said) -> dict[str, Any]:
 
 
 def predict(said: Said) -> dict[str, Any]:
-    """What `featlab predict --json` prints."""
-    from featlab.reports.records import simulation_record
+    """What `featlab predict --json` prints, and what of the directions is found."""
     from featlab.theory.prediction import predict_experiment
 
-    return {"prediction": simulation_record(predict_experiment(experiment(said["experiment"])))}
+    return {"prediction": dataset_record(predict_experiment(experiment(said["experiment"])))}
 
 
 def take_home(said: Said) -> dict[str, Any]:
@@ -175,6 +174,16 @@ def experiment(said: Mapping[str, Any]) -> Experiment:
     if isinstance(name, str) and ":" in name:
         raise InvalidParameter("learner", name, f"one of {', '.join([*learner_names(), RANDOM_FEATURES])}")
     return experiment_from_text(said)
+
+
+def dataset_record(dataset: Any) -> dict[str, Any]:
+    """A prediction, or one seed of a simulation, as plain data; with `recovery`, the curves that its picture shows."""
+    from featlab.comparison.recovery import recovery
+    from featlab.reports.records import plain, simulation_record
+
+    found = recovery(dataset if "seed" in dataset.dims else dataset.expand_dims("seed"))
+    shown = {"names": list(found.names), "column": found.column, "words": found.words, "chance": found.chance}
+    return {**simulation_record(dataset), "recovery": {**shown, "values": plain(found.values[0])}}
 
 
 def _target(said: Said) -> Target:

@@ -27,7 +27,7 @@ _STREAM: dict[int | str, dict[str, Any]] = {
     200: {"description": "Events, each a name and a JSON object.", "content": {_EVENTS: {"schema": {"type": "string"}}}}
 }
 
-router = APIRouter(prefix="/api/v1", responses=_REFUSALS, default_response_class=Response)
+router = APIRouter(prefix="/api/v1", responses=_REFUSALS)
 
 
 @router.get("/health", response_model=schema.Health)

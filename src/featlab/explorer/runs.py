@@ -14,7 +14,7 @@ import xarray as xr
 
 from featlab.errors import InvalidParameter
 from featlab.experiments.experiment import Experiment
-from featlab.explorer.questions import Said, experiment
+from featlab.explorer.questions import Said, dataset_record, experiment
 from featlab.reports.records import comparison_record, simulation_record
 
 Emit = Callable[[str, dict[str, Any]], None]
@@ -39,7 +39,7 @@ def simulate(said: Said, emit: Emit) -> dict[str, Any]:
     from featlab.simulation.simulator import run_experiment
 
     asked = replace(_to_run(said["experiment"]), seeds=(said["seed"],))
-    return {"seed": said["seed"], "simulation": simulation_record(run_experiment(asked, progress=False))}
+    return {"seed": said["seed"], "simulation": dataset_record(run_experiment(asked, progress=False))}
 
 
 def agreement(said: Said, emit: Emit) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def dataset_of(record: Mapping[str, Any]) -> xr.Dataset:
         name: (quantity["axes"], _array(quantity["values"]), {"meaning": quantity["meaning"]})
         for name, quantity in record["data"].items()
     }
-    attributes = {name: value for name, value in record.items() if name not in ("data", *coordinates)}
+    attributes = {name: value for name, value in record.items() if name not in ("data", "recovery", *coordinates)}
     return xr.Dataset(data, coords=coordinates, attrs=attributes)
 
 

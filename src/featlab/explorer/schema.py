@@ -282,6 +282,16 @@ class Quantity(BaseModel):
     values: Any
 
 
+class Recovery(BaseModel):
+    """How much of the directions is found, 1 being all: the curves of a picture, (time, place)."""
+
+    names: list[str]
+    column: str
+    words: str
+    chance: float
+    values: list[list[float | None]]
+
+
 class Dataset(BaseModel):
     model_config = ConfigDict(extra="allow")
 
@@ -290,6 +300,7 @@ class Dataset(BaseModel):
     dim: int
     time: list[float]
     data: dict[str, Quantity]
+    recovery: Recovery
 
 
 class Predicted(Answer):

@@ -42,10 +42,15 @@ TASKS = {
 READY, EVENT, DONE, FAULT, STOPPED = "ready", "event", "done", "fault", "stopped"
 
 
-def live(pipe: Connection, niceness: int = 0) -> None:
-    """Work until the other end of the pipe is closed, or its process dies; then end at once, whatever is in hand."""
+def live(pipe: Connection, niceness: int, modules: tuple[str, ...]) -> None:
+    """Work until the other end of the pipe is closed, or its process dies; then end at once, whatever is in hand.
+
+    The modules are imported first, so that whoever asks first does not wait for them.
+    """
     if niceness and hasattr(os, "nice"):
         os.nice(niceness)  # a simulation must not hold up who only types
+    for module in modules:
+        importlib.import_module(module)
     serve(pipe, lambda: os._exit(0))
 
 

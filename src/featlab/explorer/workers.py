@@ -30,6 +30,10 @@ _GRACE_SECONDS, _LOOK_SECONDS = 2.0, 0.25
 _GOODBYE_SECONDS = 1.0
 
 
+_TYPING = ("featlab.explorer.questions", "featlab.figures.link")
+_ASKING = ("featlab.explorer.questions", "featlab.reports.statements", "featlab.theory.prediction", "jax.numpy")
+
+
 class Process(Protocol):
     """What is known of the process of a worker."""
 
@@ -51,6 +55,7 @@ class Lane:
         seconds: that a task may last, once it is begun.
         niceness: how much less of the processor it gets than others.
         eager: whether one is started with the server.
+        modules: what a worker imports before it is asked anything.
     """
 
     tasks: tuple[str, ...]
@@ -58,14 +63,17 @@ class Lane:
     seconds: float
     niceness: int = 0
     eager: bool = False
+    modules: tuple[str, ...] = ()
 
 
 def usual_lanes() -> tuple[Lane, ...]:
     """Who types waits for nobody's analysis, who asks for nobody's simulation, and a run for nobody's race."""
     runs = max(1, (os.cpu_count() or 1) // 2)
     return (
-        Lane(("parse", "link", "catalogue", "take-home"), 1, 10.0, eager=True),
-        Lane(("analyse", "page", "predict", "agreement", "exhibits", "learners"), 2, 180.0, eager=True),
+        Lane(("parse", "link", "catalogue", "take-home"), 1, 10.0, eager=True, modules=_TYPING),
+        Lane(
+            ("analyse", "page", "predict", "agreement", "exhibits", "learners"), 2, 180.0, eager=True, modules=_ASKING
+        ),
         Lane(("estimate", "simulate"), runs, 600.0, niceness=5),
         Lane(("race", "diagnose"), 1, 600.0, niceness=5),
     )
@@ -82,9 +90,9 @@ class Limits:
     grace: float = _GRACE_SECONDS
 
 
-def in_process(niceness: int) -> tuple[Process, Connection]:
+def in_process(lane: Lane) -> tuple[Process, Connection]:
     """A worker in a process of its own."""
-    return spawned(live, niceness)
+    return spawned(live, lane.niceness, lane.modules)
 
 
 @dataclass(eq=False)
@@ -106,10 +114,9 @@ class Workers:
         self,
         lanes: tuple[Lane, ...] | None = None,
         limits: Limits | None = None,
-        start: Callable[[int], tuple[Process, Connection]] = in_process,
+        start: Callable[[Lane], tuple[Process, Connection]] = in_process,
     ) -> None:
-        self.limits = limits or Limits()
-        self._start = start
+        self.limits, self.start = limits or Limits(), start
         self._lanes = [_Line(lane, self) for lane in lanes or usual_lanes()]
         self._of = {task: line for line in self._lanes for task in line.lane.tasks}
         self._numbers = itertools.count()
@@ -177,10 +184,6 @@ class Workers:
             if not self._open[client]:
                 del self._open[client]
 
-    def started(self, niceness: int) -> tuple[Process, Connection]:
-        """A process, and the pipe to it."""
-        return self._start(niceness)
-
     async def _watch(self) -> None:
         """Nobody may take more memory than there is for one."""
         while True:
@@ -226,7 +229,7 @@ class _Line:
     def another(self) -> None:
         """Start a worker, beside the event loop: a process takes its time."""
         self._starting += 1
-        task = asyncio.ensure_future(asyncio.to_thread(self.all.started, self.lane.niceness))
+        task = asyncio.ensure_future(asyncio.to_thread(self.all.start, self.lane))
         task.add_done_callback(self._has_started)
 
     def gone(self, worker: _Worker) -> None:
