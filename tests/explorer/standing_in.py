@@ -38,8 +38,9 @@ class Thread:
 
     def kill(self) -> None:
         """The pipe breaks, as that of a dead process does."""
-        self._line.shutdown(socket.SHUT_RDWR)
-        self._line.close()
+        if self._line.fileno() >= 0:
+            self._line.shutdown(socket.SHUT_RDWR)
+            self._line.close()
 
     def join(self, timeout: float | None = None) -> None:
         self._thread.join(timeout)
@@ -102,7 +103,7 @@ class Client:
         return self.request("GET", path, **more)
 
     def post(self, path: str, json: Any = None, **more: Any) -> Answer:
-        return self.request("POST", path, **({"body": dumps(json)} | more))
+        return self.request("POST", path, **({"body": b"" if json is None else dumps(json)} | more))
 
 
 def dumps(content: Any) -> bytes:

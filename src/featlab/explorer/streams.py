@@ -83,8 +83,11 @@ class Stream:
                 except TimeoutError:
                     yield _ALIVE
                     continue
+                last = name in ("done", "cancelled", "error")
+                if last:
+                    self._streams.closed(self)
                 yield as_event(name, body)
-                if name in ("done", "cancelled", "error"):
+                if last:
                     return
         finally:
             self._running.cancel()

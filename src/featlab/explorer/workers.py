@@ -28,6 +28,7 @@ Heard = Callable[[str, bytes], None]
 _MEMORY_BYTES, _RETIRE_BYTES = 4 * 2**30, 3 * 2**29
 _GRACE_SECONDS, _LOOK_SECONDS = 2.0, 0.25
 _GOODBYE_SECONDS = 1.0
+_FALSE_STARTS = 3
 
 
 _TYPING = ("featlab.explorer.questions", "featlab.figures.link")
@@ -138,8 +139,7 @@ class Workers:
             self._watching.cancel()
         for line in self._lanes:
             line.close()
-        for worker in self.workers:
-            await asyncio.to_thread(worker.join)
+        await asyncio.gather(*(line.finished() for line in self._lanes))
 
     @property
     def workers(self) -> list[_Worker]:
@@ -202,7 +202,9 @@ class _Line:
         self.lane, self.all = lane, all_workers
         self.waiting: dict[str, deque[_Ask]] = {}
         self.workers: list[_Worker] = []
-        self._starting = 0
+        self._starting: set[asyncio.Future[tuple[Process, Connection]]] = set()
+        self._ended: list[_Worker] = []
+        self.false_starts = 0
 
     def put(self, ask: _Ask) -> None:
         self.waiting.setdefault(ask.client, deque()).append(ask)
@@ -223,27 +225,39 @@ class _Line:
             if not self.waiting:
                 return
             worker.give(self._next())
-        if self.waiting and not self.all.closed and len(self.workers) + self._starting < self.lane.workers:
+        coming = len(self._starting) + sum(not worker.ready for worker in self.workers)
+        room = len(self.workers) + len(self._starting) < self.lane.workers
+        if sum(map(len, self.waiting.values())) > coming and room and not self.all.closed:
             self.another()
 
     def another(self) -> None:
         """Start a worker, beside the event loop: a process takes its time."""
-        self._starting += 1
         task = asyncio.ensure_future(asyncio.to_thread(self.all.start, self.lane))
+        self._starting.add(task)
         task.add_done_callback(self._has_started)
 
     def gone(self, worker: _Worker) -> None:
         if worker in self.workers:
             self.workers.remove(worker)
+        if self.all.closed:
+            self._ended.append(worker)
+        self.false_starts = 0 if worker.ready else self.false_starts + 1
+        if self.false_starts >= _FALSE_STARTS:
+            self.false_starts = 0
+            self._refuse_all(Fault(503, "worker", "workers die before they can begin; their last words are printed"))
         self.match()
 
     def close(self) -> None:
-        for queue in self.waiting.values():
-            for ask in queue:
-                _answer(ask, Fault(503, "ending", "the server is ending"))
-        self.waiting.clear()
+        self._refuse_all(Fault(503, "ending", "the server is ending"))
         for worker in list(self.workers):
             worker.end(Fault(503, "ending", "the server is ending"))
+
+    async def finished(self) -> None:
+        """Wait until nobody is left, not even who was just being started."""
+        await asyncio.gather(*self._starting, return_exceptions=True)
+        await asyncio.sleep(0)  # for what is done with them
+        for worker in self._ended:
+            await asyncio.to_thread(worker.join)
 
     def _next(self) -> _Ask:
         """The first of the client whose turn it is, who then goes to the end."""
@@ -254,21 +268,23 @@ class _Line:
             self.waiting[client] = queue
         return ask
 
+    def _refuse_all(self, fault: Fault) -> None:
+        """Whoever waits is not answered."""
+        for ask in [ask for queue in self.waiting.values() for ask in queue]:
+            _answer(ask, fault)
+        self.waiting.clear()
+
     def _drop_empty(self, client: str) -> None:
         if not self.waiting[client]:
             del self.waiting[client]
 
     def _has_started(self, task: asyncio.Future[tuple[Process, Connection]]) -> None:
-        self._starting -= 1
+        self._starting.discard(task)
         if task.cancelled():
             return
         fault = task.exception()
         if fault is not None:
-            words = f"no worker can be started: {fault}"
-            for queue in self.waiting.values():
-                for ask in queue:
-                    _answer(ask, Fault(503, "worker", words))
-            self.waiting.clear()
+            self._refuse_all(Fault(503, "worker", f"no worker can be started: {fault}"))
             return
         worker = _Worker(self, *task.result())
         if self.all.closed:
@@ -280,12 +296,13 @@ class _Line:
 
 @dataclass(eq=False)
 class _Worker:
-    """A process, its pipe, and what it has in hand. It may be given a task before it is ready: the pipe keeps it."""
+    """A process, its pipe, whether it is ready for its first task, and what it has in hand."""
 
     line: _Line
     process: Process
     pipe: Connection
     ask: _Ask | None = None
+    ready: bool = False
     _timers: list[asyncio.TimerHandle] = field(default_factory=list)
     _ended: bool = False
 
@@ -297,7 +314,7 @@ class _Worker:
 
     @property
     def free(self) -> bool:
-        return self.ask is None and not self._ended
+        return self.ready and self.ask is None and not self._ended
 
     @property
     def memory(self) -> int:
@@ -364,6 +381,9 @@ class _Worker:
 
     def _heard(self, header: dict[str, Any], body: bytes) -> None:
         kind, ask = header["kind"], self.ask
+        if kind == READY and not self._ended:
+            self.ready = True
+            self.line.match()
         if kind == READY or ask is None or header["number"] != ask.number:
             return
         if kind == EVENT:
