@@ -30,7 +30,7 @@ def command_line(verb: str, said: Mapping[str, Any], *more: str) -> str:
 
 def command_of(verb: str, experiment: Experiment, *more: str) -> str:
     """The command that does this with an experiment; empty where its target is a function, which has no text."""
-    if experiment.target.tree is None:
+    if experiment.target.text.startswith("<"):
         return ""
     said = experiment_to_text(experiment)
     if _counted(experiment.seeds):

@@ -1,0 +1,63 @@
+"""Every formula of the catalogue and of the language is set, whole, and nothing else is let through."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+
+import featlab
+from featlab.reports.mathml import mathml_of
+from featlab.targets.functions import function, typed_names
+
+TEXTS = [
+    "He4(h1) + sign(h1*h2*h3)",
+    "where(h1 > 0, tanh(h1), sqrt(abs(h2)))",
+    "where(h1 > 0 and h2 < 1, h1, where(h2 >= 1 or h1 < -1, h2, 0))",
+    "relu(h1)*exp(-h2**2)/3 + xi1",
+    "mod(h1, 2) + floor(h2)*step(h1)",
+    "h1**2/(1 + h2**2)",
+    "tree(tanh(h1), He2(h1), 4)",
+    *(entry.text for entry in featlab.catalogue.values()),
+]
+
+
+def content(text: str) -> str:
+    """What is read of a formula, without how it is set."""
+    return "".join(ElementTree.fromstring(mathml_of(featlab.target(text).latex)).itertext())
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_every_letter_of_a_link_is_there(text: str) -> None:
+    """Well-formed, without a command of LaTeX, and with each of its numbers."""
+    shown, latex = content(text), featlab.target(text).latex
+    assert "\\" not in shown
+    digits = [sign for sign in latex if sign.isdigit()]
+    assert [sign for sign in shown if sign.isdigit()] == digits
+
+
+def test_what_stands_where() -> None:
+    found = mathml_of(featlab.target("He3(h1)/(1 + h2**2)").latex)
+    fraction = ElementTree.fromstring(found).find(".//{*}mfrac")
+    assert fraction is not None
+    above, below = fraction
+    assert "".join(above.itertext()) == "He3(h1)"
+    assert "".join(below.itertext()) == "h22+1"
+    assert below.find(".//{*}msup/{*}msub") is not None
+
+
+def test_texts_are_escaped() -> None:
+    assert "<b>" not in mathml_of(r"\mathrm{<b>} < \text{&}")
+
+
+@pytest.mark.parametrize("latex", [r"\href{x}", r"\left(h_{1}", r"\frac{1}", r"\begin{cases} 1 & 2"])
+def test_other_latex_is_refused(latex: str) -> None:
+    with pytest.raises(ValueError, match="LaTeX"):
+        mathml_of(latex)
+
+
+def test_every_function_has_a_formula() -> None:
+    rows = [row for name in typed_names() if (row := function(name)) is not None]
+    assert len(rows) > 20
+    for row in rows:
+        mathml_of(row.latex.format("h_{1}", "h_{2}", "2", joined="h_{1}, 2"))
