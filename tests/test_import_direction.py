@@ -39,7 +39,8 @@ LEVELS = (
     {"runners"},
     {"exhibits", "racing"},
     {"reports"},
-    {"cli", "explorer"},
+    {"explorer"},
+    {"cli"},
 )
 LEVEL = {name: level for level, names in enumerate(LEVELS) for name in names}
 

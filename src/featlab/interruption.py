@@ -104,6 +104,16 @@ def in_time(work: Callable[[], Result], seconds: float) -> Result:
     raise faults[0]
 
 
+@contextmanager
+def stoppable(stop: threading.Event) -> Iterator[None]:
+    """Within, in this thread, `check` ends the work when the event is set, as by a signal."""
+    token = _time_is_over.set(stop)
+    try:
+        yield
+    finally:
+        _time_is_over.reset(token)
+
+
 def somebody_works() -> bool:
     """Whether work that was left alone goes on: taking the interpreter down would wait for it."""
     return any(thread.is_alive() for thread in _left_alone)

@@ -16,12 +16,12 @@ from typer.main import get_command
 import featlab
 import featlab.simulation
 from featlab.cli.app import app
-from featlab.cli.learner_text import option_groups, takes_readout
-from featlab.cli.wording import sentence_in_options
 from featlab.experiments.text import COMMON_NAMES, READOUT_NAMES, experiment_from_text, option_table
 from featlab.learners import students
 from featlab.learners.guide import GUIDES, RANDOM_FEATURES
 from featlab.learners.registry import learner_class, own_learners
+from featlab.reports.learner_text import option_groups, takes_readout
+from featlab.reports.wording import sentence_in_options
 from featlab.simulation.simulator import check_experiment
 
 CLASSES = [name for name in dir(featlab) if isinstance(getattr(featlab, name), type) and name != "Adam"]

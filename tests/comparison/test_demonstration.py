@@ -17,8 +17,8 @@ from featlab.cli.app import app
 from featlab.comparison import Agreement, Demonstration, compare, demonstration
 from featlab.comparison.curves import visible_curves
 from featlab.comparison.demonstration import MAKERS, demonstrate
-from featlab.comparison.demonstration import _command as command_of
 from featlab.experiments.experiment import Experiment
+from featlab.experiments.typed import command_of
 from featlab.interruption import check
 from featlab.learners import BayesAmp, OnlineSgd, ReusedBatch
 from featlab.reports.statements import demonstration_sentences
@@ -145,7 +145,7 @@ def test_its_command_is_the_same_experiment(text: str, monkeypatch: pytest.Monke
         raise NoPrediction("enough is known")
 
     monkeypatch.setattr(featlab.comparison, "predict_and_simulate", compared)
-    program, *arguments = shlex.split(command_of(experiment))
+    program, *arguments = shlex.split(command_of("compare", experiment, "--sizes", "1"))
     result = CliRunner().invoke(app, arguments)
     assert "enough is known" in result.stderr
     assert program == "featlab"

@@ -14,6 +14,7 @@ from featlab.cli.errors import DEBUG
 from featlab.cli.exhibit import GALLERY_EPILOG, exhibit_app, gallery
 from featlab.cli.experiment_options import RunCommand
 from featlab.cli.explain import EXPLAIN_EPILOG, explain
+from featlab.cli.explore import EXPLORE_EPILOG, explore
 from featlab.cli.learners import LEARNERS_EPILOG, learners
 from featlab.cli.predict import PREDICT_EPILOG, predict
 from featlab.cli.race import RACE_EPILOG, race
@@ -51,6 +52,8 @@ def common(
 
     featlab race "He3(h1)"      which algorithm finds it from the fewest samples
 
+    featlab explore             a page to play with all of it
+
     featlab learners            the algorithms, and of each its options and an example
 
     featlab study --help        many runs at once
@@ -66,6 +69,7 @@ app.command(cls=RunCommand, epilog=COMPARE_EPILOG, context_settings=_LENIENT)(co
 app.command(epilog=RACE_EPILOG, context_settings=_LENIENT)(race)
 app.command(epilog=LEARNERS_EPILOG)(learners)
 app.command(epilog=DIAGNOSE_EPILOG)(diagnose)
+app.command(epilog=EXPLORE_EPILOG)(explore)
 app.add_typer(study_app, name="study")
 app.add_typer(exhibit_app, name="exhibit")
 app.command(epilog=GALLERY_EPILOG)(gallery)

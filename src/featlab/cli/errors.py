@@ -93,7 +93,7 @@ def _give_up_stdout() -> None:
 
 def _in_options(fault: FeatlabError, typed: Mapping[str, Any]) -> str:
     """The fault in the options of the command that was typed; the names in a study's file stay as they are there."""
-    from featlab.cli.wording import fault_in_options
+    from featlab.reports.wording import fault_in_options
     from featlab.study.faults import InvalidStudy
 
     return str(fault) if isinstance(fault, InvalidStudy) else fault_in_options(fault, typed)

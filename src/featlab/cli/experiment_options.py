@@ -21,34 +21,19 @@ from typer.core import TyperCommand
 
 from featlab.cli.errors import fail
 from featlab.cli.showing import examples
-from featlab.cli.wording import fault_in_options, flag
 from featlab.learners.fields import Option, options_of
+from featlab.learners.guide import INPUTS, READOUT
+from featlab.reports.wording import fault_in_options, flag
 
 if TYPE_CHECKING:
-    from featlab.cli.learner_text import Row
     from featlab.experiments import Experiment
+    from featlab.reports.learner_text import Row
     from featlab.targets import SpikeLaw
 
 _LEARNER, _STUDENT, _READOUT = "Learner", "Student", "Readout: a second layer fitted after it"
 _OWNERS = r" \[[a-z, -]+\]$"  # which learners take an option, at the end of its help
-# Said in the terms of the inputs' laws, not by a field.
-_INPUTS = {
-    "noise": ("V", "Variance of Gaussian noise added to the label; 0."),
-    "spike": ("G2", "Inputs N(0, I + theta mu mu^T) with theta = d^G2, 0 <= G2 <= 1."),
-    "alignment": (
-        "G1[,..]",
-        "With --spike: mu's overlap d^-G1 with each direction, 0 <= G1 <= 1/2; 0, perfect alignment.",
-    ),
-    "hypercube": ("ALPHA", "Inputs +-1/sqrt(d), d^(ALPHA/2) times larger along the directions, h = +-1; 0, all alike."),
-}
-_OF_READOUT = {
-    "readout": ("N", "Fit the second layer to N samples, or 'same', by ridge regression."),
-    "ridge": ("X|leave-one-out", "Its ridge lambda."),
-    "readout_biases": ("X|gaussian|uniform", "New biases for the fit."),
-    "readout_bias_scale": ("X|fields", "Factor of these, or as wide as the fields."),
-}
-SpikeOption = Annotated[str | None, typer.Option("--spike", metavar="G2", help=_INPUTS["spike"][1])]
-AlignmentOption = Annotated[str | None, typer.Option("--alignment", metavar="G1[,..]", help=_INPUTS["alignment"][1])]
+SpikeOption = Annotated[str | None, typer.Option("--spike", metavar="G2", help=INPUTS["spike"][1])]
+AlignmentOption = Annotated[str | None, typer.Option("--alignment", metavar="G1[,..]", help=INPUTS["alignment"][1])]
 
 
 def takes_experiment(
@@ -134,7 +119,7 @@ def _made() -> Iterator[inspect.Parameter]:
     for field, said in options_of(Experiment):
         empty = inspect.Parameter.empty if field.name == "dim" else None
         yield _parameter(field.name, _annotation(field.name, said, None, needed=field.name == "dim"), empty)
-    for name, (metavar, words) in _INPUTS.items():
+    for name, (metavar, words) in INPUTS.items():
         yield _parameter(name, Annotated[str | None, typer.Option(metavar=metavar, help=words)], None)
     of_students = {field.name for kind in map(student_class, own_learners()) if kind for field, _ in options_of(kind)}
     for name, (said, owners) in option_table().items():
@@ -142,7 +127,7 @@ def _made() -> Iterator[inspect.Parameter]:
             panel = _STUDENT if name in of_students else _LEARNER
             few = "" if panel == _STUDENT or len(owners) > 3 else f" [{', '.join(owners)}]"
             yield _parameter(name, _annotation(name, said, panel, few), None)
-    for name, (metavar, words) in _OF_READOUT.items():
+    for name, (metavar, words) in READOUT.items():
         yield _parameter(
             name, Annotated[str | None, typer.Option(metavar=metavar, help=words, rich_help_panel=_READOUT)], None
         )
@@ -196,7 +181,7 @@ class RunCommand(TyperCommand):
         shown = copy(self)
         shown.params = [one for one in self.params if _in_help(one, self.shown_for)]
         if self.shown_for is not None:
-            from featlab.cli.learner_text import clock_of, example_of, line_of, options_by_parameter
+            from featlab.reports.learner_text import clock_of, example_of, line_of, options_by_parameter
 
             rows = options_by_parameter(self.shown_for)
             shown.params = [_as_in(one, rows.get(str(one.name))) for one in shown.params]
@@ -248,8 +233,8 @@ def _of_some_learners(name: str) -> bool:
 
 def _in_help(parameter: Any, learner: str | None) -> bool:
     """What all learners have; and of one, its own, its student's, and those of a readout if it can have one."""
-    from featlab.cli.learner_text import options_by_parameter, takes_readout
     from featlab.experiments.text import READOUT_NAMES
+    from featlab.reports.learner_text import options_by_parameter, takes_readout
 
     name = str(parameter.name)
     if learner is None or not _of_some_learners(name):

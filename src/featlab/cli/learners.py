@@ -10,7 +10,7 @@ import typer
 from featlab.cli.errors import exit_cleanly
 from featlab.cli.experiment_options import check_learner_name
 from featlab.cli.showing import AsJson, examples, show
-from featlab.cli.wording import flag
+from featlab.reports.wording import flag
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -25,40 +25,21 @@ def learners(
     as_json: AsJson = False,
 ) -> None:
     """List the learners; or tell what one does, from which papers, with which options, and how to run it."""
-    from featlab.cli.learner_text import line_of, names_of_all
+    from featlab.reports.learner_text import learner_record, line_of, names_of_all
 
     check_learner_name(name)
     if as_json:
-        what = {one: line_of(one) for one in names_of_all()} if name is None else _record(name)
+        what = {one: line_of(one) for one in names_of_all()} if name is None else learner_record(name)
         typer.echo(json.dumps(what))
     else:
         show(_all() if name is None else _one(name))
-
-
-def _record(name: str) -> dict[str, Any]:
-    from featlab.cli.learner_text import clock_of, example_of, line_of, option_groups, papers_of, words_of
-
-    return {
-        "name": name,
-        "does": line_of(name),
-        "words": words_of(name),
-        "samples_and_times": clock_of(name),
-        "papers": [{"citation": paper.short, "title": paper.title, "link": paper.link} for paper in papers_of(name)],
-        "options": {
-            heading: [
-                {"option": flag(row.parameter), "default": row.default or None, "meaning": row.meaning} for row in rows
-            ]
-            for heading, rows in option_groups(name).items()
-        },
-        "example": next(iter(example_of(name)), None),
-    }
 
 
 def _all() -> Group:
     from rich.console import Group
     from rich.text import Text
 
-    from featlab.cli.learner_text import line_of, names_of_all
+    from featlab.reports.learner_text import line_of, names_of_all
 
     table = _table("learner", "what it does")
     for name in names_of_all():
@@ -72,7 +53,7 @@ def _one(name: str) -> Group:
     from rich.padding import Padding
     from rich.text import Text
 
-    from featlab.cli.learner_text import clock_of, example_of, line_of, option_groups, papers_of, words_of
+    from featlab.reports.learner_text import clock_of, example_of, line_of, option_groups, papers_of, words_of
 
     parts: list[Any] = [Text.assemble((name, "bold"), f": {line_of(name)}\n")]
     if words_of(name) != line_of(name):

@@ -108,8 +108,7 @@ def predict_and_simulate(
     """
     given = {"dim": dim, "samples": samples, "times": times, "student": student}
     experiment = as_experiment(target, learner, {**given, "seeds": seeds, "key": key, "design": design})
-    if experiment.needs_start and experiment.times is not None:
-        experiment = replace(experiment, times=tuple(sorted({0.0, *map(float, experiment.times)})))
+    experiment = seen_from_the_start(experiment)
     how: dict[str, Any] = {"allowance": allowance, "signless": signless}
     run: dict[str, Any] = {**how, "sizes": sizes if allowance is None else 1, "progress": progress}
     found = in_the_limit(experiment, _both(experiment, None, progress), names, **run)
@@ -183,7 +182,7 @@ def _with_seeds(first: xr.Dataset, more: xr.Dataset) -> xr.Dataset:
 def _both(experiment: Experiment, known: xr.Dataset | None, progress: bool | None) -> tuple[xr.Dataset, xr.Dataset]:
     """Prediction and simulation; what cannot be predicted is refused before anything is simulated, where it can be."""
     if experiment.needs_start:
-        run = _seen_from_the_start(experiment, progress)
+        run = simulate(_observing_starts(experiment), progress=progress)
         return predict_experiment(experiment, run, progress), run
     prediction = predict_experiment(experiment, None, progress) if known is None else known
     # A kernel, or layers trained one after the other, has other quantities than the usual.
@@ -206,7 +205,7 @@ def _at_other_sizes(
         return pairs
     runs: list[xr.Dataset] = []
     for rung in rungs:
-        runs.append(_seen_from_the_start(rung, progress))
+        runs.append(simulate(_observing_starts(rung), progress=progress))
         if _interrupted(runs[-1]):
             break
     starts = xr.concat([run[[*experiment.needs_start]].isel(time=[0]) for run in runs], "seed")
@@ -218,10 +217,28 @@ def _interrupted(run: xr.Dataset) -> bool:
     return Outcome.INTERRUPTED in run["outcome"].values
 
 
-def _seen_from_the_start(experiment: Experiment, progress: bool | None) -> xr.Dataset:
-    """A simulation that observes what a prediction must know of its start."""
+def simulated_for_comparison(experiment: Experiment) -> Experiment:
+    """The experiment to simulate if its seeds are to be compared with theory, one by one or together."""
+    return _observing_starts(seen_from_the_start(experiment)) if experiment.needs_start else experiment
+
+
+def compared_at_one_size(experiment: Experiment, run: xr.Dataset) -> ComparedRun:
+    """How theory compares with a run of `simulated_for_comparison` at its own size."""
+    prediction = predict_experiment(seen_from_the_start(experiment), run if experiment.needs_start else None)
+    return in_the_limit(experiment, (prediction, run), None, sizes=1)
+
+
+def seen_from_the_start(experiment: Experiment) -> Experiment:
+    """The experiment, looked at at its start, too, where a prediction has to know that."""
+    if not experiment.needs_start or experiment.times is None:
+        return experiment
+    return replace(experiment, times=tuple(sorted({0.0, *map(float, experiment.times)})))
+
+
+def _observing_starts(experiment: Experiment) -> Experiment:
+    """With what a prediction must know of the start among what is measured."""
     observe = tuple(dict.fromkeys((*(experiment.observe or DEFAULT), *experiment.needs_start)))
-    return simulate(replace(experiment, observe=observe), progress=progress)
+    return replace(experiment, observe=observe)
 
 
 def _same_question(asked: Experiment, rung: Experiment, prediction: xr.Dataset) -> bool:

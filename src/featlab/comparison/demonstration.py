@@ -13,7 +13,6 @@ long makes room for the next algorithm.
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +28,7 @@ from featlab.comparison.agreement import Agreement, compare
 from featlab.comparison.compared_run import ComparedRun, in_the_limit
 from featlab.errors import InvalidParameter
 from featlab.experiments.experiment import Experiment
-from featlab.experiments.text import experiment_to_text
+from featlab.experiments.typed import command_of
 from featlab.gaussian.activations import activation
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import gauss_pieces
@@ -171,7 +170,7 @@ def _carried_out(
 ) -> Demonstration:
     experiment = Experiment.of(analysis.target, recipe.learner, **recipe.sizes, seeds=recipe.seeds)
     stages = tuple(stage.directions for stage in analysis.grand_staircase)
-    shown = Demonstration(recipe, None, stages=stages, command=_command(experiment))
+    shown = Demonstration(recipe, None, stages=stages, command=command_of("compare", experiment, "--sizes", "1"))
     experiment = replace(experiment, observe=_OBSERVED)
     limited = replace(experiment, memory=_MEMORY)
     try:
@@ -191,30 +190,6 @@ def _carried_out(
         reason = f"at this size they differ, and {budget:g} s were too short for others, which would tell why: "
         found = replace(found, verdict=Agreement.CANNOT_TELL, reason=reason + found.reason)
         return replace(shown, run=ComparedRun(prediction, run, found, experiment=experiment))
-
-
-def _command(experiment: Experiment) -> str:
-    """What makes the comparison again; at more than one size without its last option. Empty for functions."""
-    if experiment.target.tree is None:
-        return ""
-    said = experiment_to_text(experiment)
-    if experiment.seeds == tuple(range(len(experiment.seeds))):
-        said["seeds"] = len(experiment.seeds)
-    words = ["featlab", "compare", shlex.quote(said.pop("target"))]
-    for name, value in said.items():
-        option = name.replace("_", "-")
-        if isinstance(value, bool):
-            words.append(f"--{option}" if value else f"--no-{option}")
-        else:
-            words += [f"--{option}", shlex.quote(_option_text(value))]
-    return " ".join([*words, "--sizes", "1"])
-
-
-def _option_text(value: Any) -> str:
-    if not isinstance(value, list):
-        return str(value)
-    rows = all(isinstance(part, list) for part in value)
-    return (";" if rows else ",").join(map(_option_text, value))
 
 
 def _learnable(analysis: Analysis) -> bool:

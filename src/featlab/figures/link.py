@@ -15,8 +15,8 @@ from featlab.gaussian.hermite import Floats, hermite_normalised_all
 from featlab.gaussian.quadrature import gauss_pieces
 from featlab.targets import Target
 
-_REACH = 3.2
-_SLICE_AT = 1.0  # at 0 an odd link would show nothing
+REACH = 3.2
+SLICE_AT = 1.0  # at 0 an odd link would show nothing
 _HIDDEN_NODES = {0: 1, 1: 24, 2: 10, 3: 6, 4: 4}
 _MOST_APPROXIMATIONS = 3
 _MOST_MAPS = 6  # of all pairs of directions; of more, the first neighbours
@@ -78,7 +78,7 @@ def telling_degrees(energies: Energies) -> list[int]:
 def _curve(target: Target, energies: Energies | None) -> Figure:
     figure = new_figure(5.6, 3.4)
     axes = dress(figure.add_subplot(), x="h1", y="label")
-    x = np.linspace(-_REACH, _REACH, 1600)
+    x = np.linspace(-REACH, REACH, 1600)
     values = mean_label(target, x[:, None])
     density = np.exp(-(x**2) / 2)
     low, high = _range(values, density)
@@ -86,24 +86,25 @@ def _curve(target: Target, energies: Energies | None) -> Figure:
         near = approximation(energies, degree, x) if energies is not None else x
         axes.plot(x, near, color=colour, linewidth=1.3, label=f"up to degree {degree}")
     name = "link" if target.hidden == 0 else "link, mean over its noise"
-    axes.plot(x, _broken_at_jumps(target, x, values), color=INK, linewidth=2.0, label=name, zorder=3)
+    axes.plot(x, broken_at_jumps(target, x[:, None], values), color=INK, linewidth=2.0, label=name, zorder=3)
     hill = low + 0.16 * (high - low) * density
     axes.fill_between(x, low, hill, color=MUTED, alpha=0.25, linewidth=0, label="law of h1")
-    axes.set_xlim(-_REACH, _REACH)
+    axes.set_xlim(-REACH, REACH)
     axes.set_ylim(low, high)
     add_legend(axes, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 
 
-def _broken_at_jumps(target: Target, x: Floats, values: Floats) -> Floats:
-    """NaN beside every jump, so that no vertical line pretends that the link is continuous."""
+def broken_at_jumps(target: Target, fields: Floats, values: Floats) -> Floats:
+    """Values along a line of fields (n, rank), NaN beside every jump: no vertical line pretends that the link is
+    continuous."""
     broken = values.copy()
     if target.hidden:
         return broken
     for kink in target.kinks:
         if kink.kind == "corner":
             continue
-        surface = np.sign(kink.function(x[:, None]))
+        surface = np.sign(kink.function(fields))
         crossing = np.nonzero(surface[1:] != surface[:-1])[0]
         broken[crossing] = np.nan
     return broken
@@ -112,17 +113,17 @@ def _broken_at_jumps(target: Target, x: Floats, values: Floats) -> Floats:
 def _slice(target: Target, pair: tuple[int, int]) -> Floats:
     """Values (N, N) on the plane of two directions, the others held at one; rows are the second direction."""
     axis = _map_axis()
-    fields = np.full((axis.size, axis.size, target.rank), _SLICE_AT)
+    fields = np.full((axis.size, axis.size, target.rank), SLICE_AT)
     fields[..., pair[0]], fields[..., pair[1]] = np.meshgrid(axis, axis)
     return mean_label(target, fields)
 
 
 def _map(axes: Axes, target: Target, pair: tuple[int, int], values: Floats, low: float, high: float) -> AxesImage:
-    others = [f"h{k + 1} = {_SLICE_AT:g}" for k in range(target.rank) if k not in pair]
-    title = ", ".join(others) if len(others) <= 2 else f"all others = {_SLICE_AT:g}"
+    others = [f"h{k + 1} = {SLICE_AT:g}" for k in range(target.rank) if k not in pair]
+    title = ", ".join(others) if len(others) <= 2 else f"all others = {SLICE_AT:g}"
     dress(axes, title=title, x=f"h{pair[0] + 1}", y=f"h{pair[1] + 1}", grid=None)
     colours = DIVERGING if low == -high else SEQUENTIAL
-    extent = (-_REACH, _REACH, -_REACH, _REACH)
+    extent = (-REACH, REACH, -REACH, REACH)
     image = axes.imshow(values, origin="lower", extent=extent, cmap=colours, vmin=low, vmax=high)
     angle = np.linspace(0, 2 * np.pi, 200)
     radius = np.sqrt(2 * np.log(10))  # P(|(h1, h2)| < radius) = 0.9
@@ -157,4 +158,4 @@ def _colour_range(maps: list[Floats]) -> tuple[float, float]:
 
 def _map_axis() -> Floats:
     """An even number of points: none lies on a coordinate plane, where links jump."""
-    return np.linspace(-_REACH, _REACH, 160)
+    return np.linspace(-REACH, REACH, 160)

@@ -8,6 +8,23 @@ from __future__ import annotations
 from typing import NamedTuple
 
 RANDOM_FEATURES = "random-features"
+# What is said of an experiment by no field: the law of its inputs, and a second layer fitted after it. Name -> what
+# it takes, and its meaning.
+INPUTS = {
+    "noise": ("V", "Variance of Gaussian noise added to the label; 0."),
+    "spike": ("G2", "Inputs N(0, I + theta mu mu^T) with theta = d^G2, 0 <= G2 <= 1."),
+    "alignment": (
+        "G1[,..]",
+        "With --spike: mu's overlap d^-G1 with each direction, 0 <= G1 <= 1/2; 0, perfect alignment.",
+    ),
+    "hypercube": ("ALPHA", "Inputs +-1/sqrt(d), d^(ALPHA/2) times larger along the directions, h = +-1; 0, all alike."),
+}
+READOUT = {
+    "readout": ("N", "Fit the second layer to N samples, or 'same', by ridge regression."),
+    "ridge": ("X|leave-one-out", "Its ridge lambda."),
+    "readout_biases": ("X|gaussian|uniform", "New biases for the fit."),
+    "readout_bias_scale": ("X|fields", "Factor of these, or as wide as the fields."),
+}
 
 
 class Guide(NamedTuple):

@@ -59,6 +59,7 @@ def race(
     theory: bool = True,
     progress: bool | None = None,
     entrants: Sequence[str] | None = None,
+    watch: Callable[[Race], None] | None = None,
 ) -> Race:
     """Every learner that applies, from n = ratio * d samples: how much of the target's directions it finds, and who
     finds them from the fewest.
@@ -74,6 +75,7 @@ def race(
         theory: also predict.
         progress: a bar on stderr; None, if that is a terminal.
         entrants: the names of those who run, such as "sir" and "bayes-amp"; None, all.
+        watch: is called with the race so far whenever an entrant has had a turn.
 
     Raises:
         InvalidParameter, InvalidTarget: before anything runs.
@@ -93,7 +95,13 @@ def race(
         running = _Running(course, chosen, directory, theory=theory)
         show = sys.stderr.isatty() if progress is None else progress
         with saving(), progress_bar(show, "racing", running.total) as advance:
-            interrupted = running.until(begin + budget, advance)
+
+            def turn(runs: int) -> None:
+                advance(runs)
+                if watch is not None:
+                    watch(Race(course, arranged(running.standings())))
+
+            interrupted = running.until(begin + budget, turn)
             standings = arranged(running.standings())
     return Race(course, standings, interrupted, "" if store is None else str(store))
 

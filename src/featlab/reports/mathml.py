@@ -1,32 +1,53 @@
 """Formulas in pages as MathML, which browsers set by themselves: from the LaTeX of a target, and from powers in words.
 
-The LaTeX is our own (`featlab.targets.printing`): of its commands all are known here, and a test holds that.
+Only the LaTeX that `featlab.targets` writes is known: fractions, roots, brackets, indices, powers, cases, names.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from html import escape
+from xml.sax.saxutils import escape
 
 from markupsafe import Markup
 
-_TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[0-9]+(?:\.[0-9]+)?|\s+|.", re.DOTALL)
-_UPRIGHT = ("log", "sin", "cos", "tan", "tanh", "arctan", "sinh", "cosh", "min", "max", "exp")
-_SIGNS = {
-    r"\leq": "≤", r"\geq": "≥", r"\lfloor": "⌊", r"\rfloor": "⌋", r"\bmod": "mod", r"\{": "{", r"\}": "}", "-": "−",
-    r"\left": "", r"\right": "", r"\,": "\N{INVISIBLE TIMES}", r"\_": "_", "*": "*",
-}  # fmt: skip
+_NAMESPACE = "http://www.w3.org/1998/Math/MathML"
+_TOKEN = re.compile(
+    r"\\(?:mathrm|operatorname|text|mathbf)\{(?:\\hat\{\}|[^{}])*\}|\\(?:begin|end)\{cases\}|\\[a-zA-Z]+|\\.|\d+(?:\.\d+)?|\S"
+)
+_WORD = re.compile(r"\\(mathrm|operatorname|text|mathbf)\{(.*)\}")
 _LETTERS = {r"\xi": "ξ", r"\pi": "π", r"\varsigma": "ς", "alpha": "α"}
-_TEXTS = {r"\mathrm": "mi", r"\operatorname": "mi", r"\mathbf": "mn", r"\text": "mtext"}
+_SIGNS = {
+    r"\leq": "≤",
+    r"\geq": "≥",
+    r"\lfloor": "⌊",
+    r"\rfloor": "⌋",
+    r"\bmod": "mod",
+    r"\{": "{",
+    r"\}": "}",
+    r"\,": "\u2062",  # the invisible sign of a product
+    "-": "\u2212",
+}
 # In words: a letter, He or alpha with an index or a power.
 _INDEX, _EXPONENT = r"(?:_([A-Za-z0-9]+))?", r"(?:\^([0-9]+(?:\.[0-9]+)?))?"
 _POWER = re.compile(rf"(?<![\w^])(He|alpha|[A-Za-z]){_INDEX}{_EXPONENT}(?![\w^])")
+_FUNCTIONS = ("log", "min", "max", "sin", "cos", "tanh", "arctan", "sinh", "cosh")
 
 
 def formula(latex: str) -> Markup:
-    """LaTeX of a target as a formula on a line of its own."""
-    return Markup(f'<math display="block">{_row(_TOKEN.findall(latex))}</math>')  # nosec B704 - every text in it is escaped
+    """The LaTeX of a target as a formula on a line of its own."""
+    return Markup(mathml_of(latex).replace("<math ", '<math display="block" ', 1))  # nosec B704 - every text in it is escaped
+
+
+def mathml_of(latex: str) -> str:
+    """The formula as an element `math`.
+
+    Raises:
+        ValueError: for LaTeX that no link has.
+    """
+    tokens = _Tokens(latex)
+    row = _row(tokens, ())
+    return f'<math xmlns="{_NAMESPACE}">{row}</math>'
 
 
 def powers(words: object) -> Markup:
@@ -46,88 +67,96 @@ def powers(words: object) -> Markup:
     return Markup("".join([*pieces, escape(words[end:])]))  # nosec B704 - every text in it is escaped
 
 
-def _row(tokens: list[str]) -> str:
-    return f"<mrow>{''.join(_elements(tokens))}</mrow>"
+class _Tokens:
+    """The tokens one after the other; "" at the end."""
+
+    def __init__(self, latex: str) -> None:
+        self._left: Iterator[str] = (found[0] for found in _TOKEN.finditer(latex))
+        self.next = next(self._left, "")
+
+    def take(self, expected: str = "") -> str:
+        token, self.next = self.next, next(self._left, "")
+        if not token or (expected and token != expected):
+            raise ValueError(f"got {token!r} in LaTeX, expected {expected or 'more'}")
+        return token
 
 
-def _elements(tokens: list[str]) -> Iterator[str]:
-    """The elements of a list of tokens, which is used up; an index or a power belongs to the element before it."""
-    last = ""
-    while tokens:
-        token = tokens.pop(0)
-        if token in "_^" and token:
-            tag = "msub" if token == "_" else "msup"
-            last = f"<{tag}>{last or '<mrow></mrow>'}{_row(_group(tokens))}</{tag}>"
-            continue
-        if last:
-            yield last
-        last = _element(token, tokens)
-    yield last
-
-
-def _element(token: str, tokens: list[str]) -> str:
-    if token.isspace():
-        return ""
-    if token == "{":
-        tokens.insert(0, token)
-        return _row(_group(tokens))
-    if token == r"\frac":
-        return f"<mfrac>{_row(_group(tokens))}{_row(_group(tokens))}</mfrac>"
-    if token == r"\sqrt":
-        return f"<msqrt>{_row(_group(tokens))}</msqrt>"
-    if token == r"\hat":
-        _group(tokens)
-        return "<mo>^</mo>"
-    if token in _TEXTS:
-        words = "".join("^" if part == r"\hat" else _SIGNS.get(part, part) for part in _group(tokens))
-        return f"<{_TEXTS[token]}>{escape(words.replace('{}', ''))}</{_TEXTS[token]}>"
-    if token == r"\begin":
-        return _cases(tokens)
-    if token[1:] in _UPRIGHT and token.startswith("\\"):
-        return f"<mi>{token[1:]}</mi>"
-    if token in _LETTERS:
-        return f"<mi>{_LETTERS[token]}</mi>"
-    if token[0].isdecimal():
-        return f"<mn>{token}</mn>"
-    if token.isalpha():
-        return f"<mi>{token}</mi>"
-    if token.startswith("\\") and token not in _SIGNS:
-        raise ValueError(f"no MathML for {token}")
-    sign = _SIGNS.get(token, token)
-    return f"<mo>{escape(sign)}</mo>" if sign else ""
-
-
-def _group(tokens: list[str]) -> list[str]:
-    """What stands in the braces at the head of the tokens, or the first of them; it is taken off."""
-    while tokens and tokens[0].isspace():
-        tokens.pop(0)
-    depth, inside = 0, []
-    while tokens:
-        token = tokens.pop(0)
-        depth += (token == "{") - (token == "}")
-        inside.append(token)
-        if depth == 0:
-            break
-    return inside[1:-1] if inside and inside[0] == "{" else inside
-
-
-def _cases(tokens: list[str]) -> str:
-    """A table of values and conditions behind a brace, up to its end."""
-    _group(tokens)
-    rows: list[list[list[str]]] = [[[]]]
-    depth = 0
-    while tokens:
-        token = tokens.pop(0)
-        depth += (token == r"\begin") - (token == r"\end")
-        if depth < 0:
-            break
-        if depth == 0 and token == r"\\":
-            rows.append([[]])
-        elif depth == 0 and token == "&":
-            rows[-1].append([])
+def _row(tokens: _Tokens, ends: tuple[str, ...]) -> str:
+    """Everything up to one of the ends, which is left."""
+    parts: list[str] = []
+    while tokens.next and tokens.next not in ends:
+        token = tokens.take()
+        if token in ("_", "^"):
+            base, element = (parts.pop() if parts else "<mrow></mrow>"), "msub" if token == "_" else "msup"
+            parts.append(f"<{element}>{base}{_argument(tokens)}</{element}>")
         else:
-            rows[-1][-1].append(token)
-    _group(tokens)
-    lines = ("".join(f"<mtd>{_row(cell)}</mtd>" for cell in row) for row in rows)
-    table = "".join(f"<mtr>{line}</mtr>" for line in lines)
-    return f"<mrow><mo>{{</mo><mtable columnalign='left'>{table}</mtable></mrow>"
+            parts.append(_element(token, tokens))
+    return f"<mrow>{''.join(parts)}</mrow>"
+
+
+def _argument(tokens: _Tokens) -> str:
+    token = tokens.take()
+    return _group(tokens) if token == "{" else _element(token, tokens)
+
+
+def _group(tokens: _Tokens) -> str:
+    row = _row(tokens, ("}",))
+    tokens.take("}")
+    return row
+
+
+def _element(token: str, tokens: _Tokens) -> str:
+    word = _WORD.fullmatch(token)
+    if word is not None:
+        text = escape(word[2].replace(r"\_", "_").replace(r"\hat{}", "^"))
+        if word[1] == "text":
+            return f"<mtext>{text.replace(' ', chr(0xA0))}</mtext>"
+        variant = ' mathvariant="bold"' if word[1] == "mathbf" else ' mathvariant="normal"'
+        return f"<mi{variant}>{text}</mi>"
+    if token == "{":
+        return _group(tokens)
+    if token == r"\frac":
+        return f"<mfrac>{_argument(tokens)}{_argument(tokens)}</mfrac>"
+    if token == r"\sqrt":
+        return f"<msqrt>{_argument(tokens)}</msqrt>"
+    if token == r"\left":
+        return _fenced(tokens)
+    if token == r"\begin{cases}":
+        return _cases(tokens)
+    return _atom(token)
+
+
+def _fenced(tokens: _Tokens) -> str:
+    opened = tokens.take()
+    inner = _row(tokens, (r"\right",))
+    tokens.take(r"\right")
+    return f"<mrow>{_sign(opened)}{inner}{_sign(tokens.take())}</mrow>"
+
+
+def _cases(tokens: _Tokens) -> str:
+    rows: list[list[str]] = [[]]
+    while True:
+        rows[-1].append(f"<mtd>{_row(tokens, ('&', chr(92) * 2, chr(92) + 'end{cases}'))}</mtd>")
+        end = tokens.take()
+        if end == r"\end{cases}":
+            break
+        if end != "&":
+            rows.append([])
+    table = "".join(f"<mtr>{''.join(cells)}</mtr>" for cells in rows)
+    return f'<mrow><mo>{{</mo><mtable columnalign="left left">{table}</mtable></mrow>'
+
+
+def _atom(token: str) -> str:
+    if token[0].isdigit():
+        return f"<mn>{token}</mn>"
+    if token in _LETTERS or token.isalpha():
+        return f"<mi>{_LETTERS.get(token, token)}</mi>"
+    if token[:1] == "\\" and token[1:] in _FUNCTIONS:
+        return f"<mi>{token[1:]}</mi>"
+    return _sign(token)
+
+
+def _sign(token: str) -> str:
+    if token.startswith("\\") and token not in _SIGNS:
+        raise ValueError(f"got {token!r} in LaTeX, expected what links are written in")
+    return f"<mo>{escape(_SIGNS.get(token, token))}</mo>"

@@ -23,7 +23,7 @@ from featlab.results import MOST_BESIDES, QUANTITIES, START, attributes
 from featlab.simulation.algorithms import algorithm, check_runnable
 from featlab.simulation.designs.choose import Choice, Demand
 from featlab.simulation.designs.spiked import known_axes, with_inputs
-from featlab.simulation.extent import chosen, extent
+from featlab.simulation.extent import Extent, chosen, extent
 from featlab.simulation.observe import check_names
 from featlab.simulation.problem import Problem
 from featlab.simulation.progress import announce
@@ -103,6 +103,13 @@ def run_experiment(experiment: Experiment, progress: bool | None = None) -> xr.D
         runs = run(problem, experiment.plan, names, keys, takes.together, progress)
     device = next(iter(jax.device_put(keys).devices())).device_kind
     return _dataset(experiment, runs, names).assign_attrs(_provenance(experiment, problem, choice, device))
+
+
+def estimate(experiment: Experiment) -> Extent:
+    """What a run of it takes; what would be refused when it is run is refused."""
+    with double_precision() if experiment.dtype == "float64" else nullcontext():
+        wanted, choice, _, names = _prepared(experiment, experiment.memory)
+        return extent(experiment, wanted, choice, names)
 
 
 def check_experiment(experiment: Experiment) -> None:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import inspect
 import re
+import shlex
 from typing import Any, NamedTuple
 
 from featlab.citations import Citation, cite
-from featlab.cli.wording import sentence_in_options
 from featlab.experiments.text import RANDOM_FEATURES, student_class
 from featlab.learners.fields import Option, options_of, plain, required
 from featlab.learners.guide import GUIDES
 from featlab.learners.registry import learner_class, learner_names
 from featlab.learners.students import TwoLayer
+from featlab.reports.wording import flag, sentence_in_options
 
 _CLOCKS = {
     "one-pass": "samples in all; times in units of d steps",
@@ -60,6 +61,37 @@ def clock_of(name: str) -> str:
 def example_of(name: str, command: str = "simulate") -> tuple[str, ...]:
     """A command that runs it, if one is known."""
     return (f"featlab {command} {GUIDES[name].example}",) if name in GUIDES else ()
+
+
+def example_experiment(name: str) -> dict[str, Any]:
+    """The same as the text form of an experiment; empty if none is known."""
+    if name not in GUIDES:
+        return {}
+    target, *words = shlex.split(GUIDES[name].example)
+    said: dict[str, Any] = {"target": target}
+    for place, word in enumerate(words):
+        if word.startswith("--"):
+            value = next(iter(words[place + 1 : place + 2]), "--")
+            said[word[2:].replace("-", "_")] = True if value.startswith("--") else value
+    return said
+
+
+def learner_record(name: str) -> dict[str, Any]:
+    """What `featlab learners NAME --json` prints."""
+    return {
+        "name": name,
+        "does": line_of(name),
+        "words": words_of(name),
+        "samples_and_times": clock_of(name),
+        "papers": [{"citation": paper.short, "title": paper.title, "link": paper.link} for paper in papers_of(name)],
+        "options": {
+            heading: [
+                {"option": flag(row.parameter), "default": row.default or None, "meaning": row.meaning} for row in rows
+            ]
+            for heading, rows in option_groups(name).items()
+        },
+        "example": next(iter(example_of(name)), None),
+    }
 
 
 class Row(NamedTuple):

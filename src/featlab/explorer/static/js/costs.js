@@ -1,0 +1,80 @@
+// What every algorithm needs, against the dimension: n = d^k (log d)^l, as the analysis gives k and l.
+
+import { el, exhibitLinks, fill, papers, short, slider } from "./dom.js";
+import { Picture } from "./plots.js";
+import { change, state } from "./state.js";
+
+const DIMS = Array.from({ length: 41 }, (_, place) => 10 ** (1 + place / 8)); // 10 to 10^6
+const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
+
+/** log10 of the samples at d, without an unknown constant; with the constant where the analysis knows it. */
+export function log10Samples(cost, dim) {
+  if (cost.exponent === null) return null;
+  const constant = cost.constant ? Math.log10(cost.constant.value) : 0;
+  return cost.exponent * Math.log10(dim) + cost.power_of_log_d * Math.log10(Math.log(dim)) + constant;
+}
+
+export function costsPart() {
+  const picture = new Picture({ title: "Samples that are needed, against d", name: "costs", height: 460, level: "h2" });
+  const lines = el("div");
+  const dial = slider("Dimension d", { id: "dim", min: 1, max: 6, step: 0.05, value: Math.log10(state().dim), shown: (log) => short(Math.round(10 ** log)),
+    moved: (log) => change({ dim: Math.round(10 ** log) }, "dim") });
+  const element = el("section", { class: "card", id: "costs", "aria-label": "Costs" }, picture.element, dial,
+    el("p", { class: "small" }, "Powers of d; a constant is taken in where the theory knows it (message passing), else it is 1. Bounds are dotted."), lines);
+  let known = null;
+
+  const at = (cost) => {
+    const log = log10Samples(cost, state().dim);
+    if (log === null) return "–";
+    return `${cost.more_than ? "> " : cost.constant?.at_least ? "≥ " : cost.constant ? "" : "~ "}${log > 15 ? `10^${log.toFixed(0)}` : short(10 ** log, 3)}`;
+  };
+
+  function draw() {
+    if (!known) return;
+    const { lines: { costs: groups }, sample_cost_details: details } = known;
+    const every = groups.flatMap((group) => group.costs);
+    picture.draw((palette) => drawn(every, details, palette, state().dim));
+    fill(lines, costTable(groups, details, at));
+  }
+  return {
+    element,
+    tell(answer) { known = answer; draw(); },
+    update(now) {
+      if (known && Math.abs(now.dim - (this.dim ?? 0)) > 0) draw();
+      this.dim = now.dim;
+      dial.set(Math.log10(now.dim));
+    },
+  };
+}
+
+function drawn(every, details, palette, dim) {
+  const shown = every.filter((one) => details[one.line]?.exponent !== null && details[one.line]?.exponent !== undefined);
+  const largest = Math.min(24, Math.max(2, ...shown.map((one) => log10Samples(details[one.line], 1e6))));
+  const traces = shown.map((one, place) => ({
+    type: "scatter", mode: "lines", x: DIMS, y: DIMS.map((d) => 10 ** log10Samples(details[one.line], d)), name: `${one.name}: ${one.samples}`,
+    line: { color: one.bound ? palette.bound : palette.series[place % 6], width: one.bound ? 2 : 3, dash: one.bound ? "dot" : DASHES[place % 6] },
+    hovertemplate: `${one.name}<br>d = %{x:.3g}, n = %{y:.3g}<extra></extra>`,
+  }));
+  return {
+    traces,
+    layout: {
+      xaxis: { type: "log", title: "dimension d", range: [1, 6], dtick: 1 }, yaxis: { type: "log", title: "samples n", range: [0.7, largest], nticks: 8 },
+      shapes: [{ type: "line", x0: dim, x1: dim, y0: 0, y1: 1, yref: "paper", line: { color: palette.accent, width: 2 } }],
+      annotations: [{ x: Math.log10(dim), y: 1, yref: "paper", text: `d = ${short(dim)}`, showarrow: false, xanchor: dim > 3e4 ? "right" : "left", yanchor: "top", xshift: dim > 3e4 ? -6 : 6, font: { color: palette.accent } }],
+    },
+    label: `Samples that each algorithm needs against the dimension, from 10 to a million, on logarithmic axes; marked at d = ${short(dim)}`,
+    headers: ["d", ...shown.map((one) => one.name)],
+    rows: [1, 2, 3, 4, 5, 6].map((log) => [10 ** log, ...shown.map((one) => 10 ** log10Samples(details[one.line], 10 ** log))]),
+  };
+}
+
+function costTable(groups, details, at) {
+  const head = ["Algorithm", "Samples", `at d = ${short(state().dim)}`, "Status", "Papers", "Exhibits"];
+  const rows = groups.flatMap((group) => [
+    el("tr", { class: "group" }, el("td", { colspan: head.length }, group.heading)),
+    ...group.costs.map((one) => el("tr", {}, el("th", { scope: "row", title: one.meaning }, one.name), el("td", { class: "mono" }, one.samples),
+      el("td", {}, details[one.line] ? at(details[one.line]) : "–"), el("td", {}, one.status), el("td", {}, papers(one.papers)), el("td", {}, exhibitLinks(one.exhibits)))),
+  ]);
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Costs, line by line" },
+    el("table", {}, el("thead", {}, el("tr", {}, head.map((name) => el("th", { scope: "col" }, name)))), el("tbody", {}, rows)));
+}

@@ -1,0 +1,111 @@
+// The race: every learner over n/d, theory over simulation, and who is there first.
+
+import { stream } from "./api.js";
+import { parsedTarget } from "./composer.js";
+import { announce, el, fill, labelled, short, table } from "./dom.js";
+import { Picture } from "./plots.js";
+import { changeRace, state } from "./state.js";
+
+const FIELDS = [
+  ["dim", "Dimension d", "200"], ["ratios", "n/d, LOW:HIGH or a list", "0.5:8"], ["seeds", "Runs at each n", "4"], ["budget", "Time for all of it, s", "60"],
+  ["entrants", "Who runs (all unless given)", ""],
+];
+
+/** What the server is asked. */
+export function raceOf(now) {
+  const said = Object.fromEntries(FIELDS.map(([name, , value]) => [name, now.race[name] ?? value]));
+  const entrants = said.entrants.split(",").map((one) => one.trim()).filter(Boolean);
+  return { target: now.target, noise: now.noise, dim: Number(said.dim), ratios: said.ratios, seeds: Number(said.seeds), budget: Number(said.budget), entrants: entrants.length ? entrants : null };
+}
+
+export function raceView(place) {
+  const found = new Picture({ title: "Share of the directions against n/d", name: "race", height: 440, level: "h2" });
+  const risk = new Picture({ title: "Risk over Var y, of learners without directions", name: "race-risk", height: 320, level: "h2" });
+  const standings = el("div", { id: "standings" });
+  const words = el("p", { class: "progress", role: "status", id: "race-status" });
+  const start = el("button", { type: "button", id: "race-start", onclick: () => (running ? halt("Stopped.") : run()) }, "Start the race");
+  const inputs = FIELDS.map(([name, label, value]) => {
+    const input = el("input", { type: "text", id: `race-${name}`, placeholder: value || "sir, bayes-amp …", spellcheck: "false", onchange: () => changeRace({ [name]: input.value.trim() }) });
+    return [name, input, labelled(label, input)];
+  });
+  const pictures = el("div", { class: "card", hidden: true }, found.element, risk.element);
+  fill(place, el("div", { class: "bench" }, el("div", { class: "card" }, inputs.map(([, , field]) => field), start, el("p", { class: "hint" }, "Inputs are isotropic here.")),
+    el("div", {}, el("div", { class: "card" }, words, standings), pictures)));
+  let running = null;
+
+  function halt(said) {
+    running?.stop();
+    running = null;
+    start.textContent = "Start the race";
+    fill(words, said);
+    announce(said);
+  }
+
+  function show(race) {
+    pictures.hidden = false;
+    const ran = race.entrants.filter((one) => one.simulation.found || one.theory.found);
+    const without = race.entrants.filter((one) => one.simulation.risk_share && !one.simulation.found);
+    found.draw((palette) => drawn(palette, ran, shares, "share of the directions", race));
+    risk.element.hidden = !without.length;
+    if (without.length) risk.draw((palette) => drawn(palette, without, risks, "risk / Var y", race));
+    fill(standings, table(`Who is there first, at d = ${short(race.dim)}: half of every direction found`, ["Learner", "First direction, n/d", "Every direction, n/d", "By theory", "Settings", "Remark"],
+      race.entrants.map((one) => [one.label, arrival(one.simulation.first_direction), arrival(one.simulation.all), arrival(one.theory.all), one.settings, one.simulation_remark || one.theory_remark || ""])));
+  }
+
+  const heard = {
+    queued: (data) => fill(words, el("span", { class: "spinner" }), data.place ? `Waiting, ${data.place} before this one …` : "Starting …"),
+    started: (data) => fill(words, el("span", { class: "spinner" }), `On the course, at most ${short(data.seconds ?? raceOf(state()).budget)} s …`),
+    standings: (data) => show(data.race),
+    done: (data) => { show(data.race); halt("The race is over."); },
+    cancelled: () => halt("Stopped."),
+    error: (data) => halt(el("span", { class: "notice fault" }, data.error.message)),
+  };
+
+  async function run() {
+    if (parsedTarget()?.typed !== state().target) return fill(words, "The function above is not understood yet.");
+    start.textContent = "Stop";
+    fill(words, el("span", { class: "spinner" }), "Asking …");
+    const mine = (running = stream("race", raceOf(state()), (name, data) => running === mine && heard[name]?.(data)));
+    try {
+      await mine.ended;
+    } catch (fault) {
+      if (running === mine) halt(el("span", { class: "notice fault" }, fault.message));
+    }
+    return null;
+  }
+  return {
+    update(now, changed) {
+      for (const [name, input] of inputs) input.value = now.race[name] ?? "";
+      if (running && (changed.has("target") || changed.has("noise") || changed.has("race"))) halt("Stopped: something else is asked now.");
+    },
+    again() { if (running) halt("The race was lost when the server ended. Start it again."); },
+  };
+}
+
+const arrival = (at) => (at ? `${short(at.ratio, 3)} (${short(at.low, 2)} to ${short(at.high, 2)})` : "–");
+
+const mean = (list) => {
+  const known = list.flat(2).filter((value) => value !== null);
+  return known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : null;
+};
+
+/** Mean over seeds and directions at each ratio. */
+const shares = (curve) => curve.found?.map(mean);
+const risks = (curve) => curve.risk_share?.map((values) => mean([values]));
+
+function drawn(palette, entrants, values, title, race) {
+  const symbols = ["circle", "square", "diamond", "triangle-up", "cross", "x"];
+  const traces = entrants.flatMap((one, place) => {
+    const look = { color: palette.series[place % 6], width: 2.5, dash: place < 6 ? "solid" : "dot" };
+    return [
+      values(one.theory) && { type: "scatter", mode: "lines", x: one.theory.ratios, y: values(one.theory), name: `${one.label}, theory`, line: look, legendgroup: one.name, showlegend: !values(one.simulation) },
+      values(one.simulation) && { type: "scatter", mode: values(one.theory) ? "markers" : "lines+markers", x: one.simulation.ratios, y: values(one.simulation), name: one.label, line: { ...look, width: 1 }, marker: { color: look.color, size: 9, symbol: symbols[place % 6] }, legendgroup: one.name },
+    ].filter(Boolean);
+  });
+  return {
+    traces, label: `${title} against n/d for ${entrants.length} learners at d = ${short(race.dim)}; lines are theory, points are simulations`,
+    layout: { xaxis: { type: "log", title: "n/d", exponentformat: "none", tickvals: race.ratios, ticktext: race.ratios.map((one) => short(one, 3)) }, yaxis: { title, rangemode: "tozero" } },
+    headers: ["n/d", ...entrants.map((one) => one.label)],
+    rows: race.ratios.map((ratio) => [ratio, ...entrants.map((one) => values(one.simulation)?.[one.simulation.ratios.indexOf(ratio)] ?? null)]),
+  };
+}
