@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 from benchmarks import estimators, simulation
 from benchmarks.baselines import full_batch_steps, gaussian_batch, one_pass_steps
+from benchmarks.drawn_experiments import LEARNERS, drawn
 from benchmarks.measuring import Row, Timing, copy_bandwidth, show
 from benchmarks.simulation import SMALL, main
+
+from featlab.experiments.text import experiment_to_text
 
 
 def test_small_mode_prints_ratios_and_saves_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -42,6 +45,12 @@ def test_the_other_cases_divide_by_what_they_ran(monkeypatch: pytest.MonkeyPatch
     assert online[1].value == pytest.approx(2.0 / SMALL.online_steps / seeds * 1e6)
     assert online[3].value == 1.0
     assert [row.value for row in simulation.dice(SMALL)] == [2000.0, 2000.0]
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_random_experiments_are_drawn_by_their_number(learner: str) -> None:
+    first, again, other = (experiment_to_text(drawn(learner, 1, number)) for number in (0, 0, 1))
+    assert first == again != other
 
 
 def test_a_goal_can_be_missed() -> None:

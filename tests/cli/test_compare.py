@@ -54,8 +54,12 @@ def test_a_prediction_20_percent_wrong_is_exit_code_1(monkeypatch: pytest.Monkey
     assert "Disagrees: overlap at time 2, neuron 1, direction h1: predicted" in " ".join(result.stdout.split())
 
 
-def test_noise_is_exit_code_3() -> None:
-    result = run(*FIXED, "--allowance", "0.5")  # one size, and so much is allowed that nothing can be told
+def test_noise_is_exit_code_3(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr("featlab.comparison.compared_run.further_seeds", lambda *given: asked.append(given[-1]))
+    # One size, and so much is allowed that nothing can be told.
+    result = run(*FIXED, "--allowance", "0.5", "--most-seeds", "48")
+    assert asked == [48]
     words = " ".join(result.stdout.split())
     assert "Cannot tell" in words
     assert "One size; allowance for finite d: 0.5 of each predicted value." in words

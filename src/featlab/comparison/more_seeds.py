@@ -1,8 +1,8 @@
 """How many seeds it takes to tell, where those that were run are too few.
 
-Whether seeds are added, and how many, follows from standard errors alone and not from what was found, unless it agrees.
-Standard errors do not depend on the mean of what scatters as a Gaussian, so that of a right prediction the chance to
-be rejected, now or after the second look, stays what it was.
+Whether seeds are added, and how many, follows from the errors and not from the differences, unless it agrees already.
+The standard error of what scatters as a Gaussian does not depend on its mean, so that the chance of a right prediction
+to be rejected, at once or after more looks, stays what it was.
 """
 
 from __future__ import annotations
