@@ -26,7 +26,8 @@ _POWER = re.compile(rf"(?<![\w^])(He|alpha|[A-Za-z]){_INDEX}{_EXPONENT}(?![\w^])
 
 def formula(latex: str) -> Markup:
     """LaTeX of a target as a formula on a line of its own."""
-    return Markup(f'<math display="block">{_row(_TOKEN.findall(latex))}</math>')  # nosec B704 - every text in it is escaped
+    # Every text in it is escaped.
+    return Markup(f'<math display="block">{_row(_TOKEN.findall(latex))}</math>')  # nosec B704
 
 
 def powers(words: object) -> Markup:
@@ -43,7 +44,7 @@ def powers(words: object) -> Markup:
         tag = "msubsup" if index and power else "msub" if index else "msup"
         pieces += [escape(words[end : found.start()]), f"<math><{tag}>{''.join(parts)}</{tag}></math>"]
         end = found.end()
-    return Markup("".join([*pieces, escape(words[end:])]))  # nosec B704 - every text in it is escaped
+    return Markup("".join([*pieces, escape(words[end:])]))  # nosec B704
 
 
 def _row(tokens: list[str]) -> str:
