@@ -10,7 +10,7 @@ import xarray as xr
 
 import featlab
 from featlab import Experiment, InvalidParameter
-from featlab.learners import GiantSteps, OnlineSgd, ReusedBatch
+from featlab.learners import GiantSteps, OnlineSgd, ReusedBatch, StepLaw
 from featlab.learners.protocol import check_contract
 
 RULE = featlab.OnlineSgd(0.1)
@@ -117,3 +117,13 @@ def test_more_times_than_can_be_looked_at_are_refused_at_once(learner, times, ex
 def test_giant_steps_are_few():
     with pytest.raises(InvalidParameter, match="at most 1,000,000 giant steps"):
         GiantSteps(10**9)
+
+
+def test_a_curve_is_looked_at_more_often_where_there_are_steps_between() -> None:
+    asked = Experiment.of("h1", OnlineSgd(StepLaw(0.5, 1)), dim=1000, times=(0, 1, 4))
+    finer = asked.finely()
+    assert set(asked.plan.steps) < set(finer.plan.steps)
+    assert len(finer.plan.steps) >= 40
+    assert (finer.plan.steps[0], finer.plan.steps[-1]) == (0, 4000)
+    every = Experiment.of("h1", ReusedBatch(3, 0.1), dim=100, samples=200)
+    assert every.finely().plan == every.plan

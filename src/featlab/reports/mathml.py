@@ -36,7 +36,8 @@ _FUNCTIONS = ("log", "min", "max", "sin", "cos", "tanh", "arctan", "sinh", "cosh
 
 def formula(latex: str) -> Markup:
     """The LaTeX of a target as a formula on a line of its own."""
-    return Markup(mathml_of(latex).replace("<math ", '<math display="block" ', 1))  # nosec B704 - every text in it is escaped
+    # Every text in it is escaped.
+    return Markup(mathml_of(latex).replace("<math ", '<math display="block" ', 1))  # nosec B704
 
 
 def mathml_of(latex: str) -> str:
@@ -64,7 +65,7 @@ def powers(words: object) -> Markup:
         tag = "msubsup" if index and power else "msub" if index else "msup"
         pieces += [escape(words[end : found.start()]), f"<math><{tag}>{''.join(parts)}</{tag}></math>"]
         end = found.end()
-    return Markup("".join([*pieces, escape(words[end:])]))  # nosec B704 - every text in it is escaped
+    return Markup("".join([*pieces, escape(words[end:])]))  # nosec B704
 
 
 class _Tokens:
