@@ -145,7 +145,9 @@ def holds(link: featlab.Target, orders: Orders, cosine: float, scale: float) -> 
     weights = np.exp(-(points[:, 0] ** 2) / 2) / np.sqrt(2 * np.pi) * (points[1, 0] - points[0, 0])
     values = link.link(points) * weights
     truth = {degrees[0]: float(np.sum(values * product)) for degrees, product in hermite_products(points, 5).items()}
-    return all(abs(one.value - truth[one.order] * cosine**one.order / scale) <= one.half_width for one in orders.of_label)
+    return all(
+        abs(one.value - truth[one.order] * cosine**one.order / scale) <= one.half_width for one in orders.of_label
+    )
 
 
 def jobs(part: str, draws: int | None, names: list[str]) -> list[tuple[dict[str, Any], Job, int]]:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 from featlab import interruption
 from featlab.analysis.budget import doing
+from featlab.diagnosis.curve_theory import RiskAt, features_theory, kernel_theory, linear_theory
 from featlab.estimators import (
     KernelRidge,
     MultiIndexRegressor,
@@ -23,14 +23,14 @@ from featlab.estimators import (
     TwoLayerRegressor,
 )
 from featlab.gaussian.hermite import Floats
-from featlab.theory.ridge import spectrum_risk
+from featlab.theory.kernels.isotropic import DegreeEnergies
 
 MOST_TRAINED, MOST_TESTED = 1536, 2048
 _SPLITS = 3
 _SIZES = 4
 _LEAST = 16
 _RIDGES = np.logspace(-4, 5, 28)
-LINEAR = "linear"
+LINEAR, KERNEL, FEATURES = "linear", "kernel", "random features"
 
 Places = NDArray[np.int_]
 
@@ -63,14 +63,16 @@ class Curve:
 
 
 def learning_curves(
-    inputs: Floats, labels: Floats, found: int, even: bool, seed: int, correlations: Floats | None
+    inputs: Floats, labels: Floats, found: int, even: bool, seed: int, *, whitened: bool, fitted: DegreeEnergies | None
 ) -> tuple[Curve, ...]:
     """Each kind of estimator on the same splits of the first rows, which are in random order.
 
     Args:
         inputs: standardised columns (n, d).
         found: how many directions were found, and `even`, whether one of them at the second order.
-        correlations: eigenvalues of the correlations, if theory is to be drawn over the linear curve; else None.
+        whitened: whether samples are enough for a theory of the linear curve.
+        fitted: the label by degrees, if the inputs are isotropic and Gaussian: there is theory of the kernel and of
+            random features too; else None.
     """
     count = min(len(inputs), MOST_TRAINED + MOST_TESTED)
     tested = min(MOST_TESTED, max(count // 4, 1))
@@ -79,6 +81,7 @@ def learning_curves(
     draw = np.random.default_rng(seed)
     splits = [draw.permutation(count) for _ in range(_SPLITS)]
     variance = labels[:count].var()
+    theories = _theories(inputs[:count], labels[:count], whitened, fitted)
     curves = []
     for kind, (name, build) in _estimators(found, even, seed).items():
         doing(f"learning curve: {kind}")
@@ -89,11 +92,21 @@ def learning_curves(
                 interruption.check()
                 train = split[tested : tested + size]
                 errors[row, column] = _missed(build(), inputs, labels, train, test) / variance
-        theory = None
-        if kind == LINEAR and correlations is not None:
-            theory = _ridge_theory(inputs[:count], labels[:count], correlations, sizes)
-        curves.append(Curve(kind, name, sizes, errors, theory))
+        theory = theories.get(kind)
+        said = None if theory is None else np.array([theory(size) for size in sizes])
+        curves.append(Curve(kind, name, sizes, errors, said))
     return tuple(curves)
+
+
+def _theories(
+    inputs: Floats, labels: Floats, whitened: bool, fitted: DegreeEnergies | None
+) -> dict[str, RiskAt | None]:
+    found: dict[str, RiskAt | None] = {LINEAR: linear_theory(inputs, labels) if whitened else None}
+    if fitted is not None:
+        dim, features = inputs.shape[1], RandomFeatures()
+        found[KERNEL] = kernel_theory(KernelRidge().kernel, fitted, dim)
+        found[FEATURES] = features_theory(features.activation, features.width, fitted, dim)
+    return found
 
 
 def _estimators(found: int, even: bool, seed: int) -> dict[str, tuple[str, Callable[[], Any]]]:
@@ -101,8 +114,8 @@ def _estimators(found: int, even: bool, seed: int) -> dict[str, tuple[str, Calla
 
     kinds: dict[str, tuple[str, Callable[[], Any]]] = {
         LINEAR: ("sklearn.linear_model.RidgeCV", lambda: RidgeCV(alphas=_RIDGES)),
-        "kernel": ("featlab.estimators.KernelRidge", KernelRidge),
-        "random features": ("featlab.estimators.RandomFeatures", lambda: RandomFeatures(random_state=seed)),
+        KERNEL: ("featlab.estimators.KernelRidge", KernelRidge),
+        FEATURES: ("featlab.estimators.RandomFeatures", lambda: RandomFeatures(random_state=seed)),
         "feature learning": ("featlab.estimators.TwoLayerRegressor", lambda: TwoLayerRegressor(random_state=seed)),
     }
     if found:
@@ -135,30 +148,3 @@ def _missed(model: Any, inputs: Floats, labels: Floats, train: Places, test: Pla
         warnings.simplefilter("ignore", NoDirection)
         fitted = model.fit(inputs[train], labels[train])
     return float(np.mean((labels[test] - fitted.predict(inputs[test])) ** 2))
-
-
-def _ridge_theory(inputs: Floats, labels: Floats, eigenvalues: Floats, sizes: tuple[int, ...]) -> Floats | None:
-    """The error of ridge regression with its best ridge (`theory.ridge.spectrum_risk`), over the variance of the label.
-
-    The covariance is that of the samples, the linear part of the label is that of least squares on all of them, without
-    bias: its energy r^2 = 1 - (1 - R^2)(n - 1)/(n - d - 1) is spread over the eigenvectors as it is found there.
-    """
-    count, dim = inputs.shape
-    if count < 4 * dim:
-        return None
-    standard = (labels - labels.mean()) / labels.std()
-    values, vectors = np.linalg.eigh(inputs.T @ inputs / count)
-    along = (vectors.T @ (inputs.T @ standard) / count) ** 2 / values
-    left = (1 - along.sum()) * (count - 1) / (count - dim - 1)
-    energies = np.maximum(along - left / count, 0)
-    linear = max(0.0, 1 - left)
-    energies *= linear / energies.sum() if energies.sum() > 0 else 0
-
-    def risk(size: int) -> float:
-        parts = (values, np.ones(dim), energies, left)
-        found = minimize_scalar(
-            lambda power: spectrum_risk(parts, size, float(np.exp(power)))[0], bounds=(-9, 9), method="bounded"
-        )
-        return float(found.fun) * (1 + 1 / size)  # the mean of the label is fitted, too
-
-    return np.array([risk(size) for size in sizes])

@@ -10,6 +10,7 @@ import numpy as np
 
 from featlab.analysis import Analysis, analyse
 from featlab.analysis.budget import Tell
+from featlab.diagnosis.curve_theory import fitted_energies
 from featlab.diagnosis.curves import Curve, learning_curves
 from featlab.diagnosis.inputs import Inputs, describe_columns, norm_spread, prepare
 from featlab.diagnosis.orders import Orders, describe_orders, held_out_fields
@@ -115,7 +116,8 @@ def examine(
             len(found.rows),
             even,
             seed,
-            spectrum.eigenvalues if frame == "whitened" else None,
+            whitened=frame == "whitened",
+            fitted=fitted_energies(orders) if orders is not None and described.isotropic else None,
         )
     return Findings(table, described, directions, orders, analysis, unanalysed, measured)
 

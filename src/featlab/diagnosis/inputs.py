@@ -86,6 +86,11 @@ class Inputs:
         """Whether what rests on Gaussian inputs can be trusted: no tie, tail or shared scale of a size that matters."""
         return self.norm_spread < 2 and all(min(one.distance, one.rank_distance) < 0.1 for one in self.columns)
 
+    @property
+    def isotropic(self) -> bool:
+        """Whether the standardised columns may be N(0, I), as the theory of kernels takes them."""
+        return self.gaussian and self.frame == "whitened" and not self.spectrum.spikes
+
 
 def describe_columns(inputs: Floats, names: tuple[str, ...]) -> tuple[Column, ...]:
     """Each column by itself, from the first rows, which are in random order."""

@@ -19,6 +19,7 @@ _DEGREES = {2: 5, 3: 4, 4: 3}
 _KNOTS = (-1.5, -0.75, 0.0, 0.75, 1.5)
 # What is left of a function after others were taken off it, if less than this, is rounding.
 _NOTHING = 1e-6
+_CUT = 4.0  # standard deviations of a response
 
 
 def label_functions(labels: Floats) -> Floats:
@@ -57,7 +58,7 @@ def all_responses(labels: Floats) -> tuple[Floats, int]:
     """What a link is fitted to (n, L + 1): the functions of the label, and the label itself, standardised, cut at four
     standard deviations; and the number of the functions, which come first."""
     functions = label_functions(labels)
-    label = np.clip((labels - labels.mean()) / labels.std(), -4, 4)
+    label = np.clip((labels - labels.mean()) / labels.std(), -_CUT, _CUT)
     return np.column_stack([functions, label]), functions.shape[1]
 
 
@@ -85,7 +86,9 @@ def conditional_responses(responses: Floats, functions: int, fields: Floats) -> 
     independent of all other coordinates of Gaussian inputs. Directions are known with an error, by which a part of c
     counts among the others; a function phi(y, c) then shows a correlation with it of <phi, S_j> to first order,
     S_j = d log p(y | c) / d c_j. So phi is made orthogonal to (T_l - g_l) d g_l / d c_j, which for additive Gaussian
-    noise span these scores (Neyman's orthogonality).
+    noise span these scores (Neyman's orthogonality). In mean(phi z z^T) an error counts by its square, s ~ d/n, below
+    the noise, ~ sqrt(d/n): there phi is T_l - g_l as it is, of variance 1 and without its tails, which would widen
+    the noise.
 
     Args:
         functions: how many of the responses are functions of the label alone of variance 1, for nothing known.
@@ -95,7 +98,7 @@ def conditional_responses(responses: Floats, functions: int, fields: Floats) -> 
     left, slopes = fit_links(responses, fields)
     scores = np.column_stack([left * slope for slope in slopes])
     products = [left * fields[:, [place]] for place in range(fields.shape[1])]
-    return orthonormal(np.column_stack([left, *products]), scores), orthonormal(left, scores)
+    return orthonormal(np.column_stack([left, *products]), scores), np.clip(left / left.std(axis=0), -_CUT, _CUT)
 
 
 def smooth_terms(fields: Floats) -> tuple[Floats, list[Floats]]:

@@ -18,8 +18,8 @@ from featlab.gaussian.hermite import Floats
 LEVEL = 0.05
 MOST_DIRECTIONS = 4
 _PERMUTATIONS, _FEWER_PERMUTATIONS = 99, 39
-_ROUNDS = 12  # of the power iteration of the test
-_MORE_ROUNDS = 60
+_ROUNDS, _MORE_ROUNDS = 12, 60  # products with B of the test, and for the direction
+_ENDED = 1e-12  # of a product, left off the vectors before: there are no more
 _REFINEMENTS, _FEWER_REFINEMENTS, _LEAST_STEP, _LEAST_GAIN = 20, 6, 0.05, 0.2
 # Operations that the second order's permutations of one step may take, and numbers that a block of them may hold.
 _WORK, _BLOCK = 8e10, 2e7
@@ -100,7 +100,7 @@ def search(
         if best == 0:
             direction = np.linalg.svd(_first_moments(inputs, first, rows), full_matrices=False)[2][0]
         else:
-            direction = _leading(inputs, second[:, best - 1], rows, start, _MORE_ROUNDS)
+            direction = _leading(inputs, second[:, [best - 1]], rows, start, _MORE_ROUNDS)[1][:, 0]
         steps.append(Step(1 if best == 0 else 2, max(0, best - 1), p_value))
         rows = refine(inputs, responses, np.concatenate([rows, direction[None]]))
     return Search(rows, tuple(steps), None, permutations, tested)
@@ -158,8 +158,8 @@ def follow(found: Search, inputs: Floats, responses: Floats, functions: int) -> 
             direction = np.linalg.svd(_first_moments(inputs, first, rows), full_matrices=False)[2][0]
         else:
             start = _off(np.random.default_rng(0).standard_normal(rows.shape[1]), rows)
-            column = second[:, min(step.function, second.shape[1] - 1)]
-            direction = _leading(inputs, column, rows, start, _MORE_ROUNDS)
+            column = second[:, [min(step.function, second.shape[1] - 1)]]
+            direction = _leading(inputs, column, rows, start, _MORE_ROUNDS)[1][:, 0]
         rows = refine(inputs, responses, np.concatenate([rows, direction[None]]))
     left, _, right = np.linalg.svd(found.rows @ rows.T)
     return (left @ right) @ rows
@@ -203,33 +203,40 @@ def _first_statistics(inputs: Floats, responses: Floats, orders: list[np.ndarray
 def _second_statistics(
     inputs: Floats, response: Floats, orders: list[np.ndarray], rows: Floats, start: Floats
 ) -> Floats:
-    """|B v| with B = mean(phi z z^T), after a power iteration of a fixed length from a fixed start, which is a
-    statistic like any other, and not far from the largest eigenvalue in size; responses in each of the orders."""
+    """The size of the leading eigenvalue of B = mean(phi z z^T), as few products from a fixed start have it, which is
+    a statistic like any other; responses in each of the orders."""
     count = len(inputs)
     size, found = max(1, int(_BLOCK / count)), list[float]()
     for begin in range(0, len(orders), size):
         block = np.stack([response[order[:count]] for order in orders[begin : begin + size]], axis=1)
-        found.extend(_iterated(inputs, block, rows, start, _ROUNDS)[0])
+        found.extend(_leading(inputs, block, rows, start, _ROUNDS)[0])
     return np.array(found)
 
 
-def _leading(inputs: Floats, response: Floats, rows: Floats, start: Floats, rounds: int) -> Floats:
-    return _iterated(inputs, response[:, None], rows, start, rounds)[1][:, 0]
-
-
-def _iterated(inputs: Floats, responses: Floats, rows: Floats, start: Floats, rounds: int) -> tuple[Floats, Floats]:
-    """Sizes (P,) and unit vectors (q, P) of B_p v for each column of responses (n, P)."""
-    weights = responses.astype(inputs.dtype)
-    vectors = np.repeat(start[:, None], responses.shape[1], axis=1)
-    sizes = np.zeros(responses.shape[1])
-    for _ in range(rounds):
+def _leading(inputs: Floats, responses: Floats, rows: Floats, start: Floats, rounds: int) -> tuple[Floats, Floats]:
+    """The leading eigenvalues in size (P,) and unit eigenvectors (q, P) of B_p = mean(phi_p z z^T) off the known rows,
+    for each column of responses (n, P): Lanczos' method, orthogonalised in full, after so many products."""
+    count, dim = inputs.shape
+    weights, rounds = responses.astype(inputs.dtype), min(rounds, dim - len(rows))
+    basis = np.zeros((rounds, dim, responses.shape[1]))
+    images = np.zeros_like(basis)
+    basis[0] = start[:, None]
+    for step in range(rounds):
         interruption.check()
-        product = inputs @ vectors.astype(inputs.dtype)
+        product = inputs @ basis[step].astype(inputs.dtype)
         product *= weights
-        vectors = _off((inputs.T @ product).T.astype(float) / len(inputs), rows).T
-        sizes = np.linalg.norm(vectors, axis=0)
-        vectors = vectors / np.where(sizes > 0, sizes, 1)
-    return sizes, vectors
+        images[step] = _off((inputs.T @ product).T.astype(float) / count, rows).T
+        if step + 1 < rounds:
+            left, known = images[step], basis[: step + 1]
+            for _ in range(2):  # a second time for what rounding has left
+                left = left - np.einsum("kqp,kp->qp", known, np.einsum("kqp,qp->kp", known, left))
+            size, full = np.linalg.norm(left, axis=0), np.linalg.norm(images[step], axis=0)
+            basis[step + 1] = np.where(size > _ENDED * full, left, 0) / np.where(size > 0, size, 1)
+    small = np.einsum("kqp,lqp->pkl", basis, images)
+    values, vectors = np.linalg.eigh((small + small.transpose(0, 2, 1)) / 2)
+    largest = np.argmax(np.abs(values), axis=1)[:, None]
+    chosen = np.take_along_axis(vectors, largest[:, None], axis=2)[:, :, 0]
+    return np.abs(np.take_along_axis(values, largest, axis=1)[:, 0]), np.einsum("kqp,pk->qp", basis, chosen)
 
 
 def along(inputs: Floats, rows: Floats) -> Floats:

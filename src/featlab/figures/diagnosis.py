@@ -58,7 +58,7 @@ def curves_figure(curves: Sequence[Curve]) -> Figure:
             theory_line(axes, curve.sizes, curve.theory, series=series, label=f"{curve.kind}, theory")
     axes.set_xticks(curves[0].sizes, [str(size) for size in curves[0].sizes])
     axes.minorticks_off()
-    axes.set_ylim(0, min(1.5, axes.get_ylim()[1]))
+    axes.set_ylim(0, min(1.5, max(1.1, axes.get_ylim()[1])))
     mark(axes, 1.0, "the mean of the label", along="y")
     add_legend(figure, ncols=3)
     return figure

@@ -45,7 +45,7 @@ def sections(found: Findings) -> tuple[Section, ...]:
 
 def _inputs(found: Findings) -> Section:
     inputs, table = found.inputs, found.table
-    said = [f"{table.given_rows:,} rows of {table.given_columns:,} columns; {table.missing:,} values missing."]
+    said = [f"{table.given_rows:,} rows of {table.given_columns:,} columns; missing values: {table.missing:,}."]
     discrete = sum(one.discrete for one in inputs.columns)
     ranked = [one.name for one in inputs.columns if one.ranked]
     said.append(
@@ -67,8 +67,8 @@ def _inputs(found: Findings) -> Section:
     spectrum = inputs.spectrum
     spikes = ", ".join(f"{value:.3g}" for value in spectrum.eigenvalues[: min(spectrum.spikes, 5)])
     said.append(
-        f"{spectrum.spikes} eigenvalues of the correlations stand above {spectrum.edge:.3g}, where independent columns "
-        f"would end{f' ({spikes})' if spikes else ''}; the others are {spectrum.distance:.2g} from the law of "
+        f"Eigenvalues of the correlations above {spectrum.edge:.3g}, where independent columns would end: "
+        f"{spectrum.spikes}{f' ({spikes})' if spikes else ''}; the others are {spectrum.distance:.2g} from the law of "
         "Marchenko and Pastur."
     )
     worst = sorted(inputs.columns, key=lambda one: -one.distance)[:_COLUMNS]
@@ -113,8 +113,8 @@ def _orders(found: Findings) -> Section:
     orders = found.orders
     if orders is None:
         words = (
-            "Cannot tell: neither the first nor the second order of the label, or of functions of it, shows "
-            f"a direction from n = {found.inputs.samples:,} (n/d = {found.ratio:.3g}). The label may be noise, the "
+            f"Cannot tell below order 3 from n = {found.inputs.samples:,} (n/d = {found.ratio:.3g}): neither the first "
+            "nor the second order of the label, or of functions of it, shows a direction. The label may be noise, the "
             "signal too weak for these samples, or its generative exponent 3 or more."
         )
         return Section("Orders", (words,))
@@ -125,7 +125,13 @@ def _orders(found: Findings) -> Section:
     ]
     rows = tuple(_order_rows(orders.of_label, orders.of_functions))
     headers = ("He orders", "of the label", "of functions of it, largest")
-    return Section("Orders", tuple(said), "Coefficients of normalised Hermite polynomials", headers, rows)
+    return Section(
+        "Orders",
+        tuple(said),
+        "Coefficients of normalised Hermite polynomials; * where zero is not in the interval",
+        headers,
+        rows,
+    )
 
 
 def _order_rows(of_label: Sequence[Coefficient], of_functions: Sequence[Coefficient]) -> Iterator[tuple[str, ...]]:
@@ -168,9 +174,8 @@ def _enough(found: Findings) -> Section:
             rows.append((f"{curve.kind}, theory", *(f"{value:.3f}" for value in curve.theory)))
     if not found.curves:
         return Section("Is n enough?", tuple(said))
-    used = found.curves[0].sizes[-1]
-    if used < 0.7 * found.inputs.samples:
-        said.append(f"Learning curves end at {used:,} samples, to bound the time.")
+    if _ends_early(found):
+        said.append(f"Learning curves end at {found.curves[0].sizes[-1]:,} samples, to bound the time.")
     sizes = tuple(f"n = {size:,}" for size in found.curves[0].sizes)
     caption = "Error on held-out rows over the variance of the label, with one standard error over the splits"
     return Section("Is n enough?", tuple(said), caption, ("estimator", *sizes), tuple(rows))
@@ -203,7 +208,17 @@ def advice(found: Findings) -> str:
     use = f"Use {chosen.estimator} ({chosen.kind}): error {error:.3f} +- {spread:.3f} of the variance"
     if chosen is not best:
         use += f", as good as {best.kind} within the errors"
+    if _ends_early(found):
+        rows, size = found.inputs.samples, chosen.sizes[-1]
+        use += (
+            f". That is at n = {size:,}, where the curves end; all {rows:,} rows may favour another, so compare there"
+        )
     return f"{use}. {_more(chosen)}{_below(found)}"
+
+
+def _ends_early(found: Findings) -> bool:
+    """Whether learning curves end well below the samples there are."""
+    return found.curves[0].sizes[-1] < 0.7 * found.inputs.samples
 
 
 def _as_good(curve: Curve, best: Curve) -> bool:

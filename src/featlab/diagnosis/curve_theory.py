@@ -1,0 +1,89 @@
+"""What theory says of learning curves: ridge regression on the columns, and kernels and random features on isotropic
+inputs. Of a network that is trained and read out on the same samples, nothing is known at these sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from featlab.diagnosis.orders import Orders
+from featlab.gaussian.activations import activation
+from featlab.gaussian.hermite import Floats
+from featlab.learners.kernel_functions import Kernel, kernel_function
+from featlab.theory.kernels.isotropic import DegreeEnergies, isotropic_risk, multiplicities
+from featlab.theory.kernels.random_features import feature_energies
+from featlab.theory.ridge import spectrum_risk
+
+_BIASES = 16  # nodes over the biases of random features
+_ROWS_PER_COLUMN = 4  # that least squares on all samples needs to be told without bias
+
+RiskAt = Callable[[int], float]
+
+
+def linear_theory(inputs: Floats, labels: Floats) -> RiskAt | None:
+    """The error of ridge regression with its best ridge (`theory.ridge.spectrum_risk`), over the variance of the label.
+
+    The covariance is that of the samples, the linear part of the label is that of least squares on all of them, without
+    bias: its energy r^2 = 1 - (1 - R^2)(n - 1)/(n - d - 1) is spread over the eigenvectors as it is found there.
+    """
+    count, dim = inputs.shape
+    if count < _ROWS_PER_COLUMN * dim:
+        return None
+    standard = (labels - labels.mean()) / labels.std()
+    values, vectors = np.linalg.eigh(inputs.T @ inputs / count)
+    along = (vectors.T @ (inputs.T @ standard) / count) ** 2 / values
+    left = (1 - along.sum()) * (count - 1) / (count - dim - 1)
+    energies = np.maximum(along - left / count, 0)
+    linear = max(0.0, 1 - left)
+    energies *= linear / energies.sum() if energies.sum() > 0 else 0
+    parts = (values, np.ones(dim), energies, left)
+    return lambda size: _at_best(lambda ridge: spectrum_risk(parts, size, ridge)[0], 1.0) * (1 + 1 / size)
+
+
+def kernel_theory(kernel: Kernel | str | tuple[float, ...], energies: DegreeEnergies, dim: int) -> RiskAt:
+    """The same of kernel ridge regression on isotropic inputs (`theory.kernels.isotropic`)."""
+    function, one = kernel_function(kernel), np.ones(())
+    scale = float(function.value(np, one, one, one))
+
+    def risk(size: int) -> float:
+        def at(ridge: float) -> float:
+            return isotropic_risk(function, energies, dim=dim, samples=size, ridge=ridge).risk
+
+        return _at_best(at, scale / size) * (1 + 1 / size)
+
+    return risk
+
+
+def features_theory(name: str, width: int, energies: DegreeEnergies, dim: int) -> RiskAt:
+    """The same of ridge regression on p random features (`theory.kernels.random_features`), whose biases are N(0, 1):
+    the energy of each degree is its mean over them."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(_BIASES)
+    found = [feature_energies(activation(name), len(energies.energies) - 1, float(bias)) for bias in nodes]
+    weights = weights / weights.sum()
+    own = weights @ np.array([one[0] for one in found])
+    beyond, counts = float(weights @ np.array([one[1] for one in found])), multiplicities(dim, len(own))
+    parts = (own / counts, counts, energies.energies, energies.rest)
+
+    def risk(size: int) -> float:
+        best = _at_best(lambda ridge: spectrum_risk(parts, size, ridge, width, beyond)[0], float(own.sum()) / size)
+        return best * (1 + 1 / size)
+
+    return risk
+
+
+def fitted_energies(orders: Orders) -> DegreeEnergies | None:
+    """The squares of the coefficients of a standardised label that are seen, by degree; None if there are none."""
+    if orders.noise is None:
+        return None
+    energies = np.zeros(1 + max(one.order for one in orders.of_label))
+    for one in orders.of_label:
+        energies[one.order] += one.visible * one.value**2
+    return DegreeEnergies(energies, orders.noise, orders.noise)
+
+
+def _at_best(risk: Callable[[float], float], scale: float) -> float:
+    """The least risk over ridges about a scale; whoever fits adds 1/n of it for the mean of the label."""
+    found = minimize_scalar(lambda power: risk(scale * float(np.exp(power))), bounds=(-14, 12), method="bounded")
+    return float(found.fun)
