@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -226,3 +227,11 @@ def test_the_check_rejects(check: Callable[..., Any]) -> None:
         check({"schema": "featlab.explorer/1", "text": 3}, "/api/v1/parse")
     with pytest.raises(ValidationError):
         check({"schema": "featlab.explorer/2", "version": "1", "started": "x"}, "/api/v1/health", "get")
+
+
+def test_every_address_is_documented(page: Client) -> None:
+    written = (Path(__file__).parents[2] / "docs" / "explorer-api.md").read_text(encoding="utf-8")
+    for path, methods in page.get("/openapi.json").json()["paths"].items():
+        for method in methods:
+            stem = path.removesuffix("/{what}")
+            assert f"`{method.upper()} {stem}" in written, path

@@ -27,7 +27,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 COOKIE = "featlab_token"
-_ANYWHERE = ("0.0.0.0", "::")  # nosec B104 - what a person may give as --host, not what is listened on
+ANYWHERE = ("0.0.0.0", "::")  # nosec B104 - what a person may give as --host, not what is listened on
 _BODY_BYTES, _CSV_BYTES, _ADDRESS_BYTES = 64 * 2**10, 16 * 2**20, 8 * 2**10
 _CSV = "/api/v1/diagnose"
 _BODY_SECONDS = 20.0
@@ -90,7 +90,7 @@ class Guard:
     def _is_ours(self, name: str) -> bool:
         if name in self._names:
             return True
-        if self._host not in _ANYWHERE:
+        if self._host not in ANYWHERE:
             return False
         try:
             ip_address(name)

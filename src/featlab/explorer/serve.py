@@ -13,7 +13,7 @@ import uvicorn
 
 from featlab import interruption
 from featlab.explorer.app import create_app
-from featlab.explorer.guard import LOOPBACK
+from featlab.explorer.guard import ANYWHERE, LOOPBACK
 from featlab.explorer.workers import Workers
 
 _LISTEN_SECONDS, _CLOSE_SECONDS = 0.1, 1
@@ -40,8 +40,7 @@ def bound(host: str, port: int) -> socket.socket:
 def serve(listening: socket.socket, host: str, *, shared: bool, browser: bool, tell: Callable[[str], None]) -> None:
     """Serve until a signal comes; `shared` asks for a token. `tell` is given the address once it can be opened."""
     token = secrets.token_urlsafe(24) if shared else None
-    shown = f"[{host}]" if ":" in host else host
-    address = f"http://{shown}:{listening.getsockname()[1]}/" + (f"?token={token}" if token else "")
+    address = f"http://{_name(host)}:{listening.getsockname()[1]}/" + (f"?token={token}" if token else "")
     workers = Workers()
     app = create_app(workers, host=host, token=token)
     config = uvicorn.Config(
@@ -64,6 +63,12 @@ def serve(listening: socket.socket, host: str, *, shared: bool, browser: bool, t
             webbrowser.open(address)
 
     asyncio.run(_until_signal(server, workers, listening, opened))
+
+
+def _name(host: str) -> str:
+    """The host in an address; where it is every one of the machine's, the machine's name."""
+    shown = socket.gethostname() if host in ANYWHERE else host
+    return f"[{shown}]" if ":" in shown else shown
 
 
 class _Server(uvicorn.Server):

@@ -101,7 +101,11 @@ async function readEvents(body, heard) {
     rest = blocks.pop();
     for (const [name, data] of blocks.map(parsed).filter(Boolean)) {
       complete ||= LAST.includes(name);
-      heard(name, data);
+      try {
+        heard(name, data);
+      } catch (fault) {
+        reportError(fault); // of the page, not of the stream, which goes on
+      }
     }
   }
 }

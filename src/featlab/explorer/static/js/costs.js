@@ -1,7 +1,7 @@
 // What every algorithm needs, against the dimension: n = d^k (log d)^l, as the analysis gives k and l.
 
 import { el, exhibitLinks, fill, papers, short, slider } from "./dom.js";
-import { Picture } from "./plots.js";
+import { Picture, decades } from "./plots.js";
 import { change, state } from "./state.js";
 
 const DIMS = Array.from({ length: 41 }, (_, place) => 10 ** (1 + place / 8)); // 10 to 10^6
@@ -26,7 +26,7 @@ export function costsPart() {
   const at = (cost) => {
     const log = log10Samples(cost, state().dim);
     if (log === null) return "–";
-    return `${cost.more_than ? "> " : cost.constant?.at_least ? "≥ " : cost.constant ? "" : "~ "}${log > 15 ? `10^${log.toFixed(0)}` : short(10 ** log, 3)}`;
+    return `${cost.more_than ? "> " : cost.constant?.at_least ? "≥ " : cost.constant ? "" : "~ "}${log > 15 ? `1e${log.toFixed(0)}` : short(10 ** log, 3)}`;
   };
 
   function draw() {
@@ -58,7 +58,7 @@ function drawn(every, details, palette, dim) {
   return {
     traces,
     layout: {
-      xaxis: { type: "log", title: "dimension d", range: [1, 6], dtick: 1 }, yaxis: { type: "log", title: "samples n", range: [0.7, largest], nticks: 8 },
+      xaxis: { title: "dimension d", ...decades(1, 6) }, yaxis: { title: "samples n", ...decades(0.7, largest) },
       shapes: [{ type: "line", x0: dim, x1: dim, y0: 0, y1: 1, yref: "paper", line: { color: palette.accent, width: 2 } }],
       annotations: [{ x: Math.log10(dim), y: 1, yref: "paper", text: `d = ${short(dim)}`, showarrow: false, xanchor: dim > 3e4 ? "right" : "left", yanchor: "top", xshift: dim > 3e4 ? -6 : 6, font: { color: palette.accent } }],
     },

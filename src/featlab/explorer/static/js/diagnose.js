@@ -83,10 +83,24 @@ export function header(text) {
   return [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(([, quoted, plain]) => (quoted?.replaceAll('""', '"') ?? plain).trim());
 }
 
+const errorsAt = (one, size) => one.errors.map((split) => split[size]);
+const mean = (list) => list.reduce((sum, value) => sum + value, 0) / list.length;
+
+/** Errors over splits of the rows, at each size; over that of ridge regression lies its theory. */
 function learning(palette, list) {
-  const traces = list.map((one, place) => ({ type: "scatter", mode: "lines+markers", x: one.samples, y: one.mean, name: one.kind, line: { color: palette.series[place % 6], width: 2.5 }, error_y: one.error ? { type: "data", array: one.error, thickness: 1.5 } : undefined }));
+  const curves = list.map((one) => ({ ...one, means: one.sizes.map((_, size) => mean(errorsAt(one, size))) }));
+  const traces = curves.flatMap((one, place) => {
+    const colour = palette.series[place % 6];
+    const spread = one.sizes.map((_, size) => [Math.min(...errorsAt(one, size)), Math.max(...errorsAt(one, size))]);
+    return [
+      { type: "scatter", mode: "lines+markers", x: one.sizes, y: one.means, name: one.kind, line: { color: colour, width: 2.5 },
+        error_y: { type: "data", symmetric: false, array: spread.map(([, high], size) => high - one.means[size]), arrayminus: spread.map(([low], size) => one.means[size] - low), thickness: 1.2, width: 3 } },
+      one.theory && { type: "scatter", mode: "lines", x: one.sizes, y: one.theory, name: `${one.kind}, theory`, line: { color: colour, width: 2, dash: "dot" } },
+    ].filter(Boolean);
+  });
   return {
-    traces, layout: { xaxis: { type: "log", title: "samples" }, yaxis: { title: "error on held-out rows", rangemode: "tozero" } }, label: `Learning curves of ${list.length} kinds of estimators`,
-    headers: ["Estimator", "Samples", "Error"], rows: list.flatMap((one) => one.samples.map((samples, place) => [one.kind, samples, one.mean[place]])),
+    traces, label: `Learning curves of ${list.length} kinds of estimators`,
+    layout: { xaxis: { type: "log", title: "rows used", tickvals: list[0].sizes, ticktext: list[0].sizes.map((one) => short(one)) }, yaxis: { title: "error on held-out rows / Var y", rangemode: "tozero" } },
+    headers: ["Estimator", "Rows", "Mean error", "Theory"], rows: curves.flatMap((one) => one.sizes.map((size, place) => [one.kind, size, one.means[place], one.theory?.[place] ?? null])),
   };
 }

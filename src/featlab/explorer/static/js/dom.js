@@ -93,18 +93,17 @@ export function labelled(label, control, hint = null, output = null) {
 }
 
 /** A slider with its value beside its label: `shown` puts the position into words, `moved` is told of it. */
-export function slider(label, { min, max, step, value, shown, moved, hint = null, id = null, settled = null }) {
+export function slider(label, { min, max, step, value, shown, moved, hint = null, id = null }) {
   const output = el("output", { class: "reading" }, shown(value));
   const control = el("input", { type: "range", min, max, step, value, id });
-  const say = () => {
-    output.textContent = shown(Number(control.value));
+  const say = (position = Number(control.value)) => {
+    output.textContent = shown(position);
     control.setAttribute("aria-valuetext", output.textContent);
   };
   control.addEventListener("input", () => { say(); moved(Number(control.value)); });
-  if (settled) control.addEventListener("change", () => settled(Number(control.value)));
   control.setAttribute("aria-valuetext", output.textContent);
   const field = labelled(label, control, hint, output);
   output.setAttribute("for", control.id);
-  field.set = (position) => { control.value = position; say(); };
+  field.set = (position) => { control.value = position; say(position); };
   return field;
 }

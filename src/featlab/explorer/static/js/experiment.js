@@ -76,5 +76,5 @@ export function dials(now, learner) {
 const whole = (log) => Math.round(Number((10 ** log).toPrecision(2)));
 
 function logDial(name, label, value, low, high, rest = "") {
-  return { name, label, low, high, step: 0.02, value: Math.log10(value), shown: (log) => short(10 ** log, 3) + rest, patch: (log) => ({ [name]: Number((10 ** log).toPrecision(3)) + rest }) };
+  return { name, label, low, high, step: 0.02, value: Math.log10(value), shown: (log) => short(10 ** log, 2) + rest, patch: (log) => ({ [name]: Number((10 ** log).toPrecision(2)) + rest }) };
 }

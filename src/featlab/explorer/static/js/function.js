@@ -19,7 +19,7 @@ export function functionView(place) {
   const numbers = el("div", { class: "numbers" });
   const energies = new Picture({ title: "Hermite energies", name: "energies", height: 360 });
   const [link, stairs, costs] = [linkPart(), stairsPart(), costsPart()];
-  const body = el("div", {}, verdict, notices, numbers, el("div", { class: "two" }, link.element, el("section", { class: "card" }, energies.element)), stairs.element, costs.element);
+  const body = el("div", {}, verdict, notices, numbers, el("div", { class: "two" }, link.element, el("section", { class: "card stacked" }, energies.element, link.slice)), stairs.element, costs.element);
   fill(place, status, body);
   let asked = null;
 

@@ -27,6 +27,7 @@ export function galleryView(place) {
   }
 
   async function begin() {
+    fill(count, el("span", { class: "spinner" }), "Reading the exhibits …");
     try {
       known = await exhibits();
       list();

@@ -5,7 +5,7 @@ import { announce, el, fill, save } from "./dom.js";
 import { experimentOf, learnerOf } from "./experiment.js";
 import { learners, questionOf } from "./facts.js";
 import { raceOf } from "./race.js";
-import { addressOf, state } from "./state.js";
+import { addressOf, lastView, state } from "./state.js";
 
 const WHATS = [["explain", "What can be learned of the function"], ["predict", "The theory of the experiment"], ["simulate", "Its simulation"], ["compare", "Both, with their agreement"], ["race", "The race"]];
 
@@ -41,7 +41,7 @@ export function homeView(place) {
     }
     page.disabled = false;
   }
-  return { update: () => { look(); }, again: () => { look(); } };
+  return { update: (now, changed) => { if (changed.has("view") || changed.has("first")) choose.value = { predict: "compare", race: "race" }[lastView()] ?? "explain"; look(); }, again: () => { look(); } };
 }
 
 const given = (said) => Object.fromEntries(Object.entries(said).filter(([, value]) => value !== null && value !== undefined));
@@ -53,7 +53,7 @@ async function experimentFor(what) {
   return experimentOf(now, learnerOf(now, await learners()));
 }
 
-const addressHere = () => location.href.split("#")[0] + addressOf({ ...state(), view: "function" });
+const addressHere = () => location.href.split("#")[0] + addressOf({ ...state(), view: lastView() });
 
 function block(title, text, id) {
   const copy = el("button", { type: "button", class: "quiet", "aria-label": `Copy: ${title}`, onclick: async () => {

@@ -11,7 +11,8 @@ export function linkPart() {
   const picture = new Picture({ title: "The link", name: "link", height: 360 });
   const slice = new Picture({ title: "A slice of it", name: "slice", height: 260 });
   const controls = el("div");
-  const element = el("section", { class: "card", "aria-label": "The link" }, picture.element, controls, slice.element);
+  const element = el("section", { class: "card", "aria-label": "The link" }, picture.element, controls);
+  slice.element.hidden = true;
   const ask = latest();
   let [text, names, axes, fixed, map, cut] = [null, [], [], {}, null, 0];
 
@@ -69,6 +70,7 @@ export function linkPart() {
   draggable(picture, () => map, (value) => { move(value); picture.sliceSlider?.set(value); });
   return {
     element,
+    slice: slice.element,
     tell(parsed) {
       if (parsed.text === text) return;
       [text, fixed, cut] = [parsed.text, {}, 1];

@@ -18,6 +18,16 @@ export function colours() {
 /** All pictures again, in other colours. */
 export const recolour = () => shown.forEach((picture) => picture.redraw());
 
+const RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+
+/** Ticks of a logarithmic axis at powers of ten, about ten at most: plotly's own would need inline styles. */
+export function decades(low, high) {
+  const every = Math.max(1, Math.ceil((high - low) / 10));
+  const powers = Array.from({ length: Math.floor(high) - Math.ceil(low) + 1 }, (_, place) => Math.ceil(low) + place).filter((power) => power % every === 0);
+  const raised = (power) => `10${power < 0 ? "⁻" : ""}${String(Math.abs(power)).replace(/./g, (digit) => RAISED[digit])}`;
+  return { type: "log", range: [low, high], tickvals: powers.map((power) => 10 ** power), ticktext: powers.map((power) => (power === 0 ? "1" : power === 1 ? "10" : raised(power))) };
+}
+
 /** One picture with its heading, its table and its files. */
 export class Picture {
   constructor({ title, name, height = 340, level = "h3" }) {
@@ -95,7 +105,7 @@ function bytes(address) {
 function axis(given, palette, size) {
   return {
     color: palette.ink, gridcolor: palette.line, linecolor: palette.soft, zeroline: false, showline: true, ticks: "outside",
-    tickcolor: palette.soft, ticklen: 4, fixedrange: true, automargin: true, exponentformat: "power", tickfont: { size },
+    tickcolor: palette.soft, ticklen: 4, fixedrange: true, automargin: true, exponentformat: "e", tickfont: { size },
     minor: { showgrid: false }, ...given, title: { standoff: 8, font: { size }, ...(typeof given?.title === "string" ? { text: given.title } : given?.title) },
   };
 }

@@ -41,7 +41,7 @@ export function predictView(place) {
       clearTimeout(wait);
       if (!answer || name !== asked) return;
       const spent = performance.now() - began;
-      fill(status, el("span", {}, `Theory: ${answer.prediction.words} `), el("span", { class: "reading", id: "theory-time" }, `${Math.round(spent)} ms`));
+      fill(status, el("span", { class: "reading", id: "theory-time" }, `Theory in ${Math.round(spent)} ms. `), el("span", { class: "small" }, answer.prediction.words));
       parts.forEach((part) => part.theory?.(answer.prediction));
     } catch (fault) {
       clearTimeout(wait);

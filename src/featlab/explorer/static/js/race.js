@@ -104,7 +104,7 @@ function drawn(palette, entrants, values, title, race) {
   });
   return {
     traces, label: `${title} against n/d for ${entrants.length} learners at d = ${short(race.dim)}; lines are theory, points are simulations`,
-    layout: { xaxis: { type: "log", title: "n/d", exponentformat: "none", tickvals: race.ratios, ticktext: race.ratios.map((one) => short(one, 3)) }, yaxis: { title, rangemode: "tozero" } },
+    layout: { xaxis: { type: "log", title: "n/d", tickvals: race.ratios, ticktext: race.ratios.map((one) => short(one, 3)) }, yaxis: { title, rangemode: "tozero" } },
     headers: ["n/d", ...entrants.map((one) => one.label)],
     rows: race.ratios.map((ratio) => [ratio, ...entrants.map((one) => values(one.simulation)?.[one.simulation.ratios.indexOf(ratio)] ?? null)]),
   };

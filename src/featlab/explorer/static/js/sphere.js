@@ -8,7 +8,7 @@ const MOST_LINES = 48;
 
 export function spherePart() {
   const picture = new Picture({ title: "On the sphere", name: "sphere", height: 460, level: "h2" });
-  let view = { turn: 30, tilt: 35 };
+  let view = { turn: -35, tilt: 35 };
   const turn = slider("Turn", { id: "turn", min: -180, max: 180, step: 5, value: view.turn, shown: (angle) => `${angle}°`, moved: (angle) => { view.turn = angle; draw(); } });
   const tilt = slider("Tilt", { id: "tilt", min: 0, max: 90, step: 5, value: view.tilt, shown: (angle) => `${angle}°`, moved: (angle) => { view.tilt = angle; draw(); } });
   const words = el("p", { class: "small" });
@@ -76,10 +76,10 @@ function ball(palette, view, theory, seeds) {
     const [x, y] = seen(point.map((part) => 1.1 * part), view);
     return { x, y, text: name, showarrow: false, font: { color: palette.ink, size: 16 } };
   });
-  const hidden = { visible: false, range: [-1.25, 1.25] };
+  const hidden = (low, high) => ({ visible: false, range: [low, high] });
   return {
     traces: [outline, ...wires, ...ribs, rim, ...simulated, ...lines, dots],
-    layout: { xaxis: { ...hidden, scaleanchor: "y" }, yaxis: hidden, annotations: poles, margin: { l: 8, r: 8, t: 8, b: 24 }, legend: { orientation: "h", y: -0.02 } },
+    layout: { xaxis: { ...hidden(-1.3, 1.3), scaleanchor: "y" }, yaxis: hidden(-1.1, 1.15), annotations: poles, margin: { l: 8, r: 8, t: 8, b: 24 }, legend: { orientation: "h", y: -0.02 } },
     label: `Trajectories of ${measured.length} simulated and ${predicted.length} predicted neurons on the sphere`,
     headers: ["Neuron", "cosine with h1, start", "end", "cosine with h2, start", "end"],
     rows: [...predicted.map((path, place) => [`theory ${place + 1}`, path]), ...measured.map((path, place) => [`run ${place + 1}`, path])].filter(([, path]) => path.length)

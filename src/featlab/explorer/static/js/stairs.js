@@ -53,7 +53,7 @@ function flight(climb, stages, rank) {
 
 function stair({ opens, directions, stage, known, fresh, rank }) {
   const order = stage ? Math.min(3, stage.exponent) : 0;
-  const top = el("span", { class: `new order-${order}` }, stage ? directions : opens);
+  const top = el("span", { class: `new order-${order}` }, stage ? directions : "–");
   const below = el("span", { class: "known" });
   top.style.height = `${(90 * fresh) / rank}%`;
   below.style.height = `${(90 * known) / rank}%`;

@@ -11,12 +11,16 @@ const LONGEST = 2000;
 const SAME_GESTURE = 1200; // milliseconds within which one control's changes are one entry of the history
 
 let current = read();
+let lastShown = current.view === "home" ? "function" : current.view;
 let lastControl = null;
 let lastTime = 0;
 const watchers = new Set();
 
 /** The state as it is; to be read, not written. */
 export const state = () => current;
+
+/** The view that was looked at before "Take it home". */
+export const lastView = () => lastShown;
 
 /** Be told of every change: (state, changed), with changed the names that differ. */
 export function watch(watcher) {
@@ -71,6 +75,7 @@ function without(group) {
 
 function tell(before) {
   const changed = new Set(Object.keys(current).filter((name) => JSON.stringify(current[name]) !== JSON.stringify(before[name])));
+  if (current.view !== "home") lastShown = current.view;
   if (changed.size) watchers.forEach((watcher) => watcher(current, changed));
 }
 

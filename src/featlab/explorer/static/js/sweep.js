@@ -77,6 +77,12 @@ export function sweepPart(experiment) {
   };
 }
 
+/** Ticks at powers of two. */
+function octaves([low, high]) {
+  const powers = Array.from({ length: 21 }, (_, place) => 2 ** (place - 10)).filter((value) => value >= low && value <= high);
+  return { tickvals: powers, ticktext: powers.map((value) => short(value, 3)) };
+}
+
 const last = (record) => record?.recovery?.values.at(-1) ?? null;
 
 function against(palette, points, thresholds, range) {
@@ -90,7 +96,7 @@ function against(palette, points, thresholds, range) {
   return {
     traces,
     layout: {
-      xaxis: { type: "log", title: "n/d", range: range.map(Math.log10), nticks: 8, exponentformat: "none" }, yaxis: { title: "found", range: [0, 1.05] }, margin: { l: 56, r: 16, t: 28, b: 48 },
+      xaxis: { type: "log", title: "n/d", range: range.map(Math.log10), ...octaves(range) }, yaxis: { title: "found", range: [0, 1.05] }, margin: { l: 56, r: 16, t: 28, b: 48 },
       shapes: thresholds.map((ratio) => ({ type: "line", x0: ratio, x1: ratio, y0: 0, y1: 1, yref: "paper", line: { color: palette.accent, width: 2, dash: "dash" } })),
       annotations: thresholds.map((ratio) => ({ x: Math.log10(ratio), y: 1, yref: "paper", yanchor: "bottom", text: `threshold ${short(ratio, 3)}`, showarrow: false, font: { color: palette.accent } })),
     },

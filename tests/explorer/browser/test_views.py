@@ -1,0 +1,138 @@
+"""Every view for everybody: without a mouse, on a phone, in the dark, for a screen reader; files and copies of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+Opened = Callable[..., Page]
+VIEWS = {
+    "function": "#verdict .word",
+    "predict": "#theory-time",
+    "race": "#race-start",
+    "diagnose": "#csv",
+    "gallery": ".exhibits li >> nth=0",
+    "home": "#home-command",
+}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_axe_finds_nothing_in_light_and_dark_and_nothing_is_cut_off_on_a_phone(opened: Opened, view: str) -> None:
+    page = opened(f"#/{view}?target=h1*h2&x.learner=reused-batch&x.dim=1000&x.samples=3000", color_scheme="light")
+    expect(page.locator(VIEWS[view])).to_be_visible()
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        for box in page.locator(f"#view-{view} details:not([open]) > summary").all():
+            box.click()
+        found = Axe().run(page).response["violations"]
+        assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in found] == []
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.wait_for_timeout(100)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
+def test_keyboard_alone_goes_everywhere(opened: Opened) -> None:
+    page = opened("#/function?target=h1*h2")
+    expect(page.locator("#verdict .word")).to_be_visible()
+    page.keyboard.press("Tab")
+    expect(page.locator("#skip")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#main")).to_be_focused()
+    _tab_to(page, "#target")
+    outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline == "solid"
+    page.keyboard.press("End")
+    page.keyboard.type(" + h1")
+    expect(page.locator("#verdict .word")).to_have_text("TRIVIAL")
+    _tab_to(page, "#costs #dim")
+    page.keyboard.press("ArrowUp")
+    expect(page).to_have_url(re.compile("dim="))
+    page.keyboard.press("Home")
+    page.evaluate("document.querySelector('nav a').focus()")
+    _tab_to(page, "nav a[data-view=gallery]")
+    page.keyboard.press("Enter")
+    expect(page.locator("#view-gallery")).to_be_visible()
+    expect(page.locator("#main")).to_be_focused()
+
+
+def _tab_to(page: Page, selector: str) -> None:
+    for _ in range(120):
+        page.keyboard.press("Tab")
+        if page.evaluate("selector => document.activeElement.matches(selector)", selector):
+            return
+    raise AssertionError(f"the key Tab does not lead to {selector}")
+
+
+def test_colours_are_switched_and_kept_and_motion_is_reduced(opened: Opened) -> None:
+    page = opened("#/diagnose", color_scheme="light", reduced_motion="reduce")
+    paper = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(paper)
+    for words in ("light", "dark"):
+        page.click("#theme")
+        expect(page.locator("#theme")).to_have_text(f"Colours: {words}")
+    dark = page.evaluate(paper)
+    assert dark != light
+    page.reload()
+    assert page.evaluate(paper) == dark
+    spinner = "const one = document.body.appendChild(document.createElement('i')); one.className = 'spinner'; getComputedStyle(one).animationName"
+    assert page.evaluate(spinner) == "none"
+
+
+def test_every_picture_has_a_table_and_files(opened: Opened) -> None:
+    page = opened("#/function?target=h1*h2")
+    expect(page.locator("#plot-costs .main-svg").first).to_be_visible()
+    expect(page.locator("#plot-slice .main-svg").first).to_be_visible()
+    for figure in page.locator("#view-function figure").all():
+        figure.get_by_role("button", name="Table").click()
+        assert figure.locator("tbody tr").count() >= 5
+    for form, start in (("SVG", b"<svg"), ("PNG", b"\x89PNG")):
+        with page.expect_download() as waited:
+            page.locator("#picture-link").get_by_role("button", name=form).click()
+        assert Path(waited.value.path()).read_bytes().startswith(start)
+
+
+def test_a_csv_is_diagnosed(opened: Opened, tmp_path: Path) -> None:
+    draw = np.random.default_rng(0)
+    inputs = draw.standard_normal((120, 3))
+    rows = np.c_[inputs, inputs[:, 0] + 0.1 * draw.standard_normal(120)]
+    np.savetxt(tmp_path / "data.csv", rows, delimiter=",", header="age,size,view,price", comments="")
+    page = opened("#/diagnose")
+    page.set_input_files("#csv", tmp_path / "data.csv")
+    expect(page.locator("#label")).to_have_value("price")
+    page.uncheck("#with-curves")
+    page.click("#diagnose-start")
+    expect(page.locator("#diagnose-status")).to_have_text("Done.")
+    expect(page.locator("#report pre")).to_contain_text("'price' from 3 columns, 120 rows")
+
+
+def test_a_race_is_run_and_taken_home(opened: Opened) -> None:
+    page = opened("#/race?target=h1&race.dim=50&race.ratios=1,4&race.seeds=2&race.entrants=sir&race.budget=30")
+    expect(page.locator("#said math")).to_be_visible()
+    page.click("#race-start")
+    expect(page.locator("#race-status")).to_have_text("The race is over.")
+    expect(page.locator("#standings tbody tr")).to_have_count(1)
+    page.locator("nav a[data-view=home]").click()
+    expect(page.locator("#home-command")).to_have_text(re.compile("^featlab race h1 .*--entrants sir"))
+    expect(page.locator("#home-python")).to_contain_text("featlab.race(")
+    page.select_option("#what", "explain")
+    expect(page.locator("#home-command")).to_contain_text("featlab explain h1")
+    with page.expect_download() as waited:
+        page.click("#page")
+    assert "<h1>" in Path(waited.value.path()).read_text(encoding="utf-8")
+
+
+def test_an_exhibit_is_opened_here(opened: Opened) -> None:
+    page = opened("#/gallery")
+    page.fill("#gallery-search", "reused-batch")
+    button = page.locator(".exhibits button").first
+    button.click()
+    expect(page.locator("#gallery-search")).not_to_be_visible()
+    expect(page.locator("#said math")).to_be_visible()
+    page.go_back()
+    expect(page.locator("#view-gallery")).to_be_visible()
