@@ -9,7 +9,7 @@ QUICK := tests/targets tests/gaussian tests/experiments tests/learners tests/fig
 	tests/simulation/test_random.py tests/test_import_direction.py tests/test_files.py tests/test_supply.py
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: demo test quick check bench audit lock clean
+.PHONY: demo test quick check docs build oldest bench audit lock clean
 
 # The main job, once, on the README's example: prints the explanation and writes it as a page with pictures.
 demo: $(VENV)/.installed
@@ -27,6 +27,28 @@ check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The site, into site/: offline, strict (a broken link, anchor or reference fails), and it fetches nothing from outside.
+# The course is executed first where it is there.
+docs: $(VENV)/.installed-docs
+	if [ -f docs/course_build.py ]; then $(BIN)/python -m docs.course_build; fi
+	$(BIN)/python -m mkdocs build --strict --quiet
+	$(BIN)/python -m docs.check_site site
+
+# Wheel and sdist into dist/, their contents and sizes checked, the wheel installed alone and put to work.
+build: $(VENV)/.installed-dev
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python -m benchmarks.release dist
+
+# The quick tests on the oldest versions that pyproject.toml allows. Old packages warn of new ones: no fault of ours.
+oldest: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks.oldest > $(VENV)/oldest.txt
+	$(PYTHON) -m venv $(VENV)/oldest
+	$(VENV)/oldest/bin/python -m pip install --quiet --constraint $(VENV)/oldest.txt --editable ".[dev]"
+	OMP_NUM_THREADS=1 $(VENV)/oldest/bin/python -m pytest -n 2 --dist worksteal --quiet -W ignore::DeprecationWarning \
+		--ignore tests/targets/test_fuzz.py --ignore tests/test_supply.py $(filter-out tests/test_supply.py,$(QUICK))
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks
@@ -54,5 +76,9 @@ $(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	touch $@ $(VENV)/.installed
 
+$(VENV)/.installed-docs: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable ".[docs]"
+	touch $@
+
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis explanation.html
+	rm -rf $(VENV) dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis explanation.html

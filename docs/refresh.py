@@ -2,8 +2,8 @@
 
     python -m docs.refresh
 
-runs every `$ featlab ...` in the console blocks of README.md and docs/*.md and writes what it prints below it, and
-draws docs/images again. Output that is cut by a last line `...` is cut at the same place; output that has it elsewhere
+runs every `$ featlab ...` in the console blocks of README.md, docs/*.md and docs/reference/*.md, writes what it prints
+below it, and draws docs/images again. Output that is cut by a last line `...` is cut at the same place; output that has it elsewhere
 is left as it is. The tests compare all of them.
 """
 
@@ -24,7 +24,8 @@ _DECIMAL = re.compile(r"-?\d+\.\d+")
 
 
 def documents() -> list[Path]:
-    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+    pages = [*sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "reference").glob("*.md"))]
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *pages]
 
 
 def blocks(text: str, language: str) -> list[str]:

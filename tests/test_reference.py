@@ -16,7 +16,28 @@ from tests.test_package import PACKAGES
 
 PAGES = {"featlab": "featlab", **{f"featlab.{name}": name for name in PACKAGES}}
 # Where names that are no function and have no docstring of their own are shown at work.
-GUIDES = {"featlab.exhibits": ["adding-an-exhibit.md"], "featlab.extending": ["adding-a-learner.md"]}
+GUIDES = {
+    "featlab.exhibits": ["adding-an-exhibit.md", "reproduce.md"],
+    "featlab.extending": ["adding-a-learner.md"],
+    "featlab.testing": ["adding-a-learner.md"],
+}
+# Names that have no example yet. The list may only become shorter.
+OWED = {
+    "featlab.estimators": "Count NoDirection count_directions",
+    "featlab.exhibits": """
+        Above AnyNumber Array Check CheckResult Close Contrast Corrected Data Dataset Exponent FIRST FIRST_STEP Finding
+        GIANT_STEPS Histogram Identity InTheLimit Layer MULTI_INDEX Mark Nth Number Ordered PER_DIM Place Reading Report
+        STRUCTURED_DATA Studies TIED_NETWORK View above agrees at_point close exponent_and_error hitting_time identity
+        judge_exhibit magnitude matched_overlap mean_and_error median ordered parameters_at parameters_of predict_over
+        root_d root_mean_square standard_error""",
+    "featlab.extending": """
+        ACTIVATION BIASES CONSTRAINT COUNT FLAG NUMBER POSITIVE RIDGE STEP STEPS Kind Prediction Predictor Problem
+        Question Sizes Start Student choice moved normal option or_none or_word student_starts uniform within""",
+    "featlab.study": "collect",
+    "featlab.theory": """
+        batch_overlap critical_step feature_spectrum fresh_overlaps gaussian_risk given_ridge_risk hitting_law
+        hitting_steps kernel_floor one_step_cosine random_features_risk""",
+}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -32,14 +53,18 @@ def public(package: str) -> dict[str, Any]:
 
 def examples(thing: Any) -> list[doctest.Example]:
     """Those of the docstring that an object has itself; a value's class says nothing of it."""
-    text = thing.__doc__ if inspect.isclass(thing) or inspect.isfunction(thing) else None
+    ours = getattr(thing, "__module__", "").startswith("featlab") and (
+        inspect.isclass(thing) or inspect.isfunction(thing)
+    )
+    text = thing.__doc__ if ours else None
     return doctest.DocTestParser().get_examples(text or "")
 
 
 def shown(package: str) -> str:
-    """The code of a package's page and its guides."""
+    """The code of a package's page and its guides, without comments."""
     texts = [page(package), *((ROOT / "docs" / name).read_text(encoding="utf-8") for name in GUIDES.get(package, ()))]
-    return "\n".join(block for text in texts for language in ("pycon", "python") for block in blocks(text, language))
+    code = "\n".join(block for text in texts for language in ("pycon", "python") for block in blocks(text, language))
+    return re.sub(r"#.*", "", code)
 
 
 def documented() -> list[Any]:
@@ -56,10 +81,11 @@ def test_every_public_name_is_in_the_reference_once(package: str) -> None:
 @pytest.mark.parametrize("package", PAGES)
 def test_every_public_name_has_an_example(package: str) -> None:
     code = shown(package)
-    without = [
+    without = {
         name for name, thing in public(package).items() if not examples(thing) and not re.search(rf"\b{name}\b", code)
-    ]
-    assert not without, "an example in the docstring, or in the first lines of the page of the reference"
+    }
+    owed = set(OWED.get(package, "").split())
+    assert without == owed, "an example in the docstring, or in the first lines of the page of the reference"
 
 
 @pytest.mark.parametrize("thing", documented())

@@ -1,5 +1,9 @@
 """docs/reproduction.md is what the reports in docs/results say, and README shows pictures of exhibits that exist."""
 
+import re
+from collections import Counter
+
+from docs.refresh import ROOT
 from docs.reproduce import PICTURES, RESULTS, TABLE, picture, table
 
 from featlab.exhibits import Size
@@ -21,3 +25,15 @@ def test_there_is_no_report_without_an_exhibit():
 
 def test_pictures_are_there():
     assert all(picture(id).is_file() for id in PICTURES)
+
+
+def test_the_headline_of_the_readme_is_what_the_reports_say():
+    told = dict(
+        re.findall(
+            r"^\| ((?:not )?(?:reproduced|contradicted)[\w ]*) \| (\d+) \|$", (ROOT / "README.md").read_text(), re.M
+        )
+    )
+    reports = (read_report(RESULTS, id, Size.PAPER) for id in exhibit_ids())
+    counted = Counter(str(report.verdict) for report in reports if report is not None)
+    assert {verdict: int(number) for verdict, number in told.items() if number != "0"} == counted
+    assert f"make {counted.total()} claims" in (ROOT / "README.md").read_text()

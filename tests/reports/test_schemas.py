@@ -17,14 +17,34 @@ from featlab.exhibits.report import read_report, report_record
 from featlab.reports.schemas import SCHEMAS, schema_of
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
-RUN = "--learner online-sgd --dim 50 --times 0,1 --step-size 0.5/d".split()
+RUN = [
+    "--learner",
+    "online-sgd",
+    "--dim",
+    "100",
+    "--times",
+    "0,1",
+    "--step-size",
+    "0.01",
+]  # as in docstrings: it is compiled once
 # A call of each command that is cheap. `study submit` and `collect` need Slurm, whose tests hold what they print.
 CALLS = {
     "explain": ["explain", "h1**2", "--no-simulation", "--dim", "100"],
-    "simulate": ["simulate", "tanh(h1)", *RUN, "--seeds", "2"],
+    "simulate": ["simulate", "tanh(h1)", *RUN, "--seeds", "3"],
     "predict": ["predict", "tanh(h1)", *RUN],
-    "compare": ["compare", "tanh(h1)", *RUN, "--seeds", "2", "--sizes", "1"],
-    "race": "race tanh(h1) --dim 20 --ratios 2,4 --seeds 2 --entrants sir".split(),
+    "compare": ["compare", "tanh(h1)", *RUN, "--seeds", "3", "--sizes", "1"],
+    "race": [
+        "race",
+        "tanh(h1)",
+        "--dim",
+        "20",
+        "--ratios",
+        "2,4",
+        "--seeds",
+        "2",
+        "--entrants",
+        "sir",
+    ],  # as the docstring of featlab.race
     "learners": ["learners"],
     "learners NAME": ["learners", "bayes-amp"],
     "diagnose": ["diagnose", "data.npz", "--label", "y", "--no-curves"],
@@ -40,7 +60,7 @@ STUDY = """\
 kind = "predict"
 axes.samples = [40, 80]
 fixed.target = "tanh(h1)"
-fixed.learner = "sir"
+fixed.learner = "inverse-regression"
 fixed.dim = 20
 """
 

@@ -35,7 +35,8 @@ def load_study(path: str | Path) -> tuple[Study, Runner]:
     Examples:
         >>> from pathlib import Path
         >>> import featlab
-        >>> _ = Path("sweep.toml").write_text('kind = "predict"\\naxes.samples = [100, 200]\\nfixed.learner = "sir"')
+        >>> text = 'kind = "predict"\\naxes.samples = [100, 200]\\nfixed.learner = "inverse-regression"'
+        >>> _ = Path("sweep.toml").write_text(text)
         >>> study, runner = featlab.load_study("sweep.toml")
         >>> runner.name, study.axes
         ('predict', {'samples': [100, 200]})

@@ -1,0 +1,58 @@
+"""What is published is checked, and the check refuses; workflows call what there is; lower bounds make the oldest set."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from benchmarks.oldest import oldest
+from benchmarks.release import IN_SDIST, IN_WHEEL, faults
+
+ROOT = Path(__file__).parents[1]
+EXTRAS = {"cluster", "web", "sklearn", "cuda12", "cuda13", "docs", "dev", "all"}
+SDIST = [f"featlab-1/{name}" for name in IN_SDIST]
+
+
+def project() -> dict:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "size", "wrong"),
+    [
+        ("a.whl", [*IN_WHEEL], 10, 0),
+        ("a.whl", [*IN_WHEEL[1:]], 10, 1),
+        ("a.whl", [*IN_WHEEL, "tests/conftest.py"], 10, 1),
+        ("a.whl", [*IN_WHEEL, "featlab/x.sqlite"], 10, 1),
+        ("a.whl", [*IN_WHEEL], 10**8, 1),
+        ("a.tar.gz", SDIST, 10, 0),
+        ("a.tar.gz", [*SDIST, "featlab-1/.venv/x"], 10, 1),
+    ],
+)
+def test_a_release_is_checked(name: str, files: list[str], size: int, wrong: int) -> None:
+    assert len(list(faults(name, files, size))) == wrong
+
+
+def test_the_extras_are_there() -> None:
+    assert set(project()["optional-dependencies"]) >= EXTRAS
+
+
+def test_the_oldest_set_is_the_lower_bounds() -> None:
+    made = oldest({"dependencies": ["jax>=0.5", "rich>=13"], "optional-dependencies": {"a": ["dask>=2024.5", "b[c]"]}})
+    assert made == "dask==2024.5\njax==0.5\njaxlib==0.5\nrich==13\n"
+
+
+def test_workflows_call_make_targets_that_exist() -> None:
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
+    called = re.findall(r"run: (.+)", (ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8"))
+    assert {"make check", "make docs", "make build", "make oldest", ".ci/run"} <= set(called)
+    assert {command.removeprefix("make ") for command in called} - {".ci/run"} <= targets
+
+
+def test_workflows_cover_the_pythons_that_are_promised() -> None:
+    workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8")
+    promised = [text.rpartition(" ")[2] for text in project()["classifiers"] if "Python :: 3." in text]
+    assert promised == ["3.11", "3.12", "3.13"]
+    assert all(f'"{version}"' in workflow for version in promised)

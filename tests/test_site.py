@@ -1,0 +1,94 @@
+"""The site's pages have their form, its own pages are made from the source, and the check of the built site refuses."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from docs.check_site import faults, main
+from docs.citation import citation_file
+from docs.markdown import page, plain
+from docs.refresh import ROOT, documents
+from docs.site import commands_page, generated
+
+PAGES = [path for path in documents() if path.parent != ROOT]
+FIRST_SCREEN = 30  # lines
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_a_page_says_what_it_is_for_shows_it_and_leads_on(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert lines[0].startswith("# ")
+    assert re.match(r"[\w*`]", lines[2] or " "), "the first paragraph says what the page is for"
+    assert any(line.startswith("```") for line in lines[:FIRST_SCREEN]), "an example within the first screen"
+    assert any(line.startswith("Next: [") for line in lines[-3:]), "the last lines say where to go next"
+
+
+def test_every_page_is_in_the_navigation_or_is_put_there() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for path in PAGES:
+        name = path.relative_to(ROOT / "docs").as_posix()
+        assert f"- {name}\n" in navigation or f": {name}\n" in navigation or name.startswith("explorer"), name
+
+
+def test_the_command_reference_has_every_command_and_learner() -> None:
+    from typer.main import get_command
+
+    from featlab.cli.app import app
+
+    text = commands_page()
+    command = get_command(app)
+    for name, inner in command.commands.items():  # type: ignore[attr-defined]
+        assert f"\n## featlab {name}\n" in text
+        for child, one in getattr(inner, "commands", {}).items():
+            assert (f"\n## featlab {name} {child}\n" in text) is not one.hidden
+    assert "\n### bayes-amp\n" in text
+    assert "`--no-simulation`" in text
+
+
+def test_files_of_the_root_become_pages_whose_links_hold() -> None:
+    made = generated()
+    for name in ("changelog.md", "contributing.md", "security.md"):
+        for address in re.findall(r"\]\(([^)#]+)\)", made[name]):
+            assert address.startswith("http") or address in made or (ROOT / "docs" / address).exists(), address
+    assert '"title": "featlab explain --json"' in made["schemas/explain.json"]
+
+
+def test_formulas_are_shown_as_they_are() -> None:
+    assert page("f*, sigma* and *this* <w, x*>") == r"f\*, sigma\* and *this* &lt;w, x\*>"
+    assert page("`a*b <w, x>` $w* <u, v>$") == "`a*b <w, x>` $w* <u, v>$"
+    assert page("<details>") == "<details>"
+    assert plain("w* <a, b>\n\n    code*") == "w\\* &lt;a, b>\n\n    code*"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '<script src="https://example.org/a.js"></script>',
+        '<link rel="preconnect" href="//fonts.example.org">',
+        '<img src="missing.png">',
+    ],
+)
+def test_a_page_that_fetches_from_outside_is_refused(content: str, tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text(content, encoding="utf-8")
+    assert main(tmp_path) == 1
+
+
+def test_links_and_own_files_are_fine_and_nothing_is_not(tmp_path: Path) -> None:
+    assert main(tmp_path) == 1
+    (tmp_path / "own.css").write_text("a { background: url(data:image/png;base64,x) }", encoding="utf-8")
+    (tmp_path / "index.html").write_text(
+        '<link rel="stylesheet" href="own.css"><a href="https://x.org">', encoding="utf-8"
+    )
+    assert main(tmp_path) == 0
+    (tmp_path / "own.css").write_text("@import 'https://example.org/b.css';", encoding="utf-8")
+    assert len(list(faults(tmp_path))) == 1
+
+
+def test_the_citation_file_is_made_from_the_citations() -> None:
+    assert (ROOT / "CITATION.cff").read_text(encoding="utf-8") == citation_file()
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
