@@ -102,10 +102,10 @@ assert np.allclose(relu[:4], [1 / (2 * np.pi), 1 / 4, 1 / (4 * np.pi), 0], atol=
 # %%
 TEXT = "(h1 + He2(h1)/sqrt(2) + He3(h1)/sqrt(6))/sqrt(3)"
 g = featlab.target(TEXT).link
-RIDGE = 1e-3
+RIDGE = 1e-4
 
 
-def kernel_risk(dim, samples, fresh=500):
+def kernel_risk(dim, samples, fresh=4000):
     """Kernel ridge regression from scratch: the risk on fresh samples. The hidden direction is the first axis."""
     x, x_new = draw.standard_normal((samples, dim)), draw.standard_normal((fresh, dim))
     y, y_new = g(x[:, :1]), g(x_new[:, :1])
@@ -165,7 +165,7 @@ left_over = {}
 for name in ("tanh(h1)", "relu(h1)"):
     found = featlab.analyse(featlab.target(name)).energies
     left_over[name] = found.variance + found.per_degree[0] - found.per_degree[:2].sum()
-print({name: round(value, 5) for name, value in left_over.items()})
+print({name: round(float(value), 5) for name, value in left_over.items()})
 assert np.allclose(list(left_over.values()), [0.02742, 1 / 4 - 1 / (2 * np.pi)], atol=1e-5)
 
 # %% [markdown]

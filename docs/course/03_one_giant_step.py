@@ -115,7 +115,7 @@ left.hist(spectrum, bins=40, density=True, color="0.75")
 grid = np.linspace(0, 2.05, 200)
 left.plot(grid, bulk_density(grid, 1.0), "C0", label="Marchenko-Pastur")
 left.axvline(theory(5.0)[0], color="C3", ls="--", label="predicted outlier")
-left.set(xlabel="singular value", title="$W_1$, step 5")
+left.set(xlabel="singular value", title="$W_1$, step 5", xlim=(0, 3.2))
 left.legend(fontsize=8)
 fine = np.linspace(0.01, 6.2, 200)
 for axes, which, name in ((middle, 0, "$s_1$"), (right, 1, "squared cosine of $u_1$ with $w_*$")):

@@ -75,7 +75,7 @@ for text, axes in zip(TARGETS, panels, strict=True):
     print(f"{text:20} measured {mean[-1].round(2)}, told {told[-1].round(2)}")
     assert np.sum(np.abs(mean[-1]) > 5 * error[-1] + 1 / dim) == TARGETS[text]
 panels[0].set_ylabel("overlap")
-panels[0].legend()
+panels[1].legend()
 figure.tight_layout()
 
 # %% [markdown]

@@ -130,7 +130,7 @@ alphas = np.array([0.3, 0.7, 1.0, 1.3, 1.5] if SMALL else [0.2, 0.3, 0.4, 0.6, 0
 dim, seeds = (600, 8) if SMALL else (1000, 10)
 ends = np.array([[np.abs(amp(a, dim, 0.1, 150, seed, damping=0.2)[-1]) for seed in range(seeds)] for a in alphas])
 measured, error = ends.mean(1), ends.std(1, ddof=1) / np.sqrt(seeds)
-fine = np.concatenate([np.linspace(0.3, 1.12, 22), [1.1284, 1.129], np.linspace(1.14, 1.5, 5)])
+fine = np.concatenate([np.linspace(0.2, 1.12, 47), [1.1284, 1.129], np.linspace(1.14, 1.5, 5)])
 curves = [bayes_optimal("abs(h1)", a) for a in fine]
 events = threshold_sequence("abs(h1)", highest=2.0)
 
