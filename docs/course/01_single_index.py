@@ -1,17 +1,17 @@
 # %% [markdown]
 # # 1. What a single-index model is, and why kernels fail
 #
-# A **single-index model** is the simplest function with a hidden feature. The input $x\sim N(0,I_d)$ is large, the label
-# looks at one direction of it:
+# A **single-index model** is the simplest function with a hidden feature. The input $x\sim N(0,I_d)$ is large, the
+# label looks at one direction of it:
 #
 # $$ y = g(h), \qquad h=\langle w_*,x\rangle, \qquad |w_*|=1. $$
 #
-# The link $g$ may be known; the direction $w_*$ is not. Somebody who knows $w_*$ has a problem in one dimension. Somebody
-# who does not has to find $d-1$ angles first. To *learn the feature* is to find $w_*$, and this course is about what that
-# costs.
+# The link $g$ may be known; the direction $w_*$ is not. Somebody who knows $w_*$ has a problem in one dimension.
+# Somebody who does not has to find $d-1$ angles first. To *learn the feature* is to find $w_*$, and this course is
+# about what that costs.
 #
-# This chapter makes the one tool of the whole course, the Hermite expansion, and uses it to see what a method pays that
-# never looks for $w_*$.
+# This chapter makes the one tool of the whole course, the Hermite expansion, and uses it to see what a method pays
+# that never looks for $w_*$.
 
 # %%
 import math
@@ -83,29 +83,29 @@ assert np.allclose(relu[:4], [1 / (2 * np.pi), 1 / 4, 1 / (4 * np.pi), 0], atol=
 # %% [markdown]
 # ## A method that never looks for $w_*$
 #
-# Kernel ridge regression fits $f(x)=\sum_i a_i\,k(x,x_i)$ with $a=(K+n\lambda)^{-1}y$. Take $k(x,x')=\exp(\langle
-# x,x'\rangle/d)$, or any other function of the inner product: infinitely wide networks that move little are of this kind.
-# Such a kernel is the same from all sides. It gives every polynomial of degree $k$ in the *d* coordinates the same weight,
-# and there are
+# Kernel ridge regression fits $f(x)=\sum_i a_i\,k(x,x_i)$ with $a=(K+n\lambda)^{-1}y$. Take
+# $k(x,x')=\exp(\langle x,x'\rangle/d)$, or any other function of the inner product: infinitely wide networks that move
+# little are of this kind. Such a kernel is the same from all sides. It gives every polynomial of degree $k$ in the *d*
+# coordinates the same weight, and there are
 #
 # $$ \binom{d+k-1}{k}\approx \frac{d^k}{k!} $$
 #
-# of them. It cannot know that the label needs only one. From $n$ samples one cannot determine more than $n$ numbers; so
-# degree $k$ is out of reach until $n\sim d^k$. Precisely (Ghorbani et al. 2021; Mei, Misiakiewicz, Montanari 2022): at
-# $n=d^{\kappa}$, $\kappa$ not whole, the best ridge leaves
+# of them. It cannot know that the label needs only one. From $n$ samples one cannot determine more than $n$ numbers;
+# so degree $k$ is out of reach until $n\sim d^k$. Precisely (Ghorbani et al. 2021; Mei, Misiakiewicz, Montanari 2022):
+# at $n=d^{\kappa}$, $\kappa$ not whole, the best ridge leaves
 #
 # $$ E(f-g)^2\;\to\;\sum_{k>\kappa}k!\,c_k^2 . $$
 #
-# We take a target that has a third of its variance in each of the degrees 1, 2 and 3, write the kernel in six lines, and
-# lay it over the prediction at finite $d$ (`featlab.predict`: one effective eigenvalue for each degree).
+# We take a target that has a third of its variance in each of the degrees 1, 2 and 3, write the kernel in six lines,
+# and lay it over the prediction at finite $d$ (`featlab.predict`: one effective eigenvalue for each degree).
 
 # %%
 TEXT = "(h1 + He2(h1)/sqrt(2) + He3(h1)/sqrt(6))/sqrt(3)"
 g = featlab.target(TEXT).link
-RIDGE = 1e-3
+RIDGE = 1e-4
 
 
-def kernel_risk(dim, samples, fresh=500):
+def kernel_risk(dim, samples, fresh=4000):
     """Kernel ridge regression from scratch: the risk on fresh samples. The hidden direction is the first axis."""
     x, x_new = draw.standard_normal((samples, dim)), draw.standard_normal((fresh, dim))
     y, y_new = g(x[:, :1]), g(x_new[:, :1])
@@ -148,11 +148,12 @@ stairs = [predicted(10**9, int(10 ** (9 * power)), "leave-one-out") for power in
 assert np.allclose(stairs, [1, 2 / 3, 1 / 3], atol=0.01)
 
 # %% [markdown]
-# At $d=10^9$ the staircase is there: nothing below $n=d$, one third between $d$ and $d^2$, two thirds up to $d^3$. At the
-# dimension that fits in a computer its steps run into each other, which is why one should not read exponents off one
-# picture. The dashed line is what the same function costs with its direction known: a cubic has four coefficients.
+# At $d=10^9$ the staircase is there: nothing below $n=d$, one third between $d$ and $d^2$, two thirds up to $d^3$. At
+# the dimension that fits in a computer its steps run into each other, which is why one should not read exponents off
+# one picture. The dashed line is what the same function costs with its direction known: a cubic has four coefficients.
 #
-# **The gap between the two is the subject.** Finding $w_*$ would turn $d^3$ into 4. The question is what finding costs.
+# **The gap between the two is the subject.** Finding $w_*$ would turn $d^3$ into 4. The question is what finding
+# costs.
 #
 # ## Exercises
 #
@@ -164,7 +165,7 @@ left_over = {}
 for name in ("tanh(h1)", "relu(h1)"):
     found = featlab.analyse(featlab.target(name)).energies
     left_over[name] = found.variance + found.per_degree[0] - found.per_degree[:2].sum()
-print({name: round(value, 5) for name, value in left_over.items()})
+print({name: round(float(value), 5) for name, value in left_over.items()})
 assert np.allclose(list(left_over.values()), [0.02742, 1 / 4 - 1 / (2 * np.pi)], atol=1e-5)
 
 # %% [markdown]
@@ -179,8 +180,8 @@ assert np.allclose(slope[1:], np.arange(1, 7)[:, None] * hermite_all(5, nodes[20
 assert np.isclose(weights @ (nodes * np.tanh(nodes)), weights @ (1 / np.cosh(nodes) ** 2), atol=1e-6)
 
 # %% [markdown]
-# **3.** A kernel method is to explain 90% of $\mathrm{sign}(h)$ in $d=1000$. How many samples, to leading order? And if
-# its direction were known?
+# **3.** A kernel method is to explain 90% of $\mathrm{sign}(h)$ in $d=1000$. How many samples, to leading order? And
+# if its direction were known?
 
 # %% tags=["solution"]
 # Degree k needs d^k samples, and sign has energy in odd degrees that falls slowly.
@@ -194,8 +195,9 @@ assert np.isclose(energies[3], (2 / np.pi) / 6)
 # %% [markdown]
 # ## What is still open
 #
-# - The staircase is proved for inputs uniform on a sphere or a cube, Gaussian ones, and for kernels of the inner product.
-#   What plays the role of *degree* for images or text is not known; chapter 7 has the first step, one large direction.
+# - The staircase is proved for inputs uniform on a sphere or a cube, Gaussian ones, and for kernels of the inner
+#   product. What plays the role of *degree* for images or text is not known; chapter 7 has the first step, one large
+#   direction.
 # - At $n\asymp d^k$ exactly, the risk has a limit with peaks of its own (Xiao et al. 2022, Misiakiewicz 2022). That a
 #   finite, trained network beats the kernel of its start is shown for the targets of this course, not for "real" ones.
 #

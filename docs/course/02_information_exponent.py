@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 2. The information exponent and one-pass SGD
 #
-# One neuron, one pass over the data, one fresh sample for each step: the simplest learner that can find a direction. How
-# many samples until it has? The answer is a single integer that can be read off the link.
+# One neuron, one pass over the data, one fresh sample for each step: the simplest learner that can find a direction.
+# How many samples until it has? The answer is a single integer that can be read off the link.
 
 # %%
 import math
@@ -30,14 +30,16 @@ SMALL = os.environ.get("FEATLAB_COURSE") == "small"
 #
 # $$ E[y\,\sigma(h_w)]=\sum_k c_kc_k^*\,m^k=:\zeta(m). $$
 #
-# A step moves $m$ by $\gamma\,(1-m^2)\,\zeta'(m)$ on average; the factor is the length that the sphere leaves of $w_*$.
-# And it makes $w$ longer: $x-h_ww$ has length $\sqrt d$, so that $|\tilde w|^2\approx 1+\gamma^2d\,y^2\sigma'^2$, and to come back to the sphere
-# costs $m$ a share $\frac12\gamma^2 d\,C$, $C(m)=E[y^2\sigma'(h_w)^2]$. With $\gamma=\delta/d$ and time in units of $d$ steps:
+# A step moves $m$ by $\gamma\,(1-m^2)\,\zeta'(m)$ on average; the factor is the length that the sphere leaves of
+# $w_*$. And it makes $w$ longer: $x-h_ww$ has length $\sqrt d$, so that
+# $|\tilde w|^2\approx 1+\gamma^2d\,y^2\sigma'^2$, and to come back to the sphere costs $m$ a share
+# $\frac12\gamma^2 d\,C$, $C(m)=E[y^2\sigma'(h_w)^2]$. With $\gamma=\delta/d$ and time in units of $d$ steps:
 #
 # $$ \boxed{\;\dot m=\delta\,(1-m^2)\,\zeta'(m)-\tfrac12\delta^2\,C(m)\,m\;} $$
 #
 # The start is a random direction, $m_0\sim d^{-1/2}$. There only the *first* non-zero term of $\zeta'$ counts,
-# $\dot m\propto m^{k-1}$, and its index is the **information exponent** of the link (Ben Arous, Gheissari, Jagannath 2021):
+# $\dot m\propto m^{k-1}$, and its index is the **information exponent** of the link (Ben Arous, Gheissari, Jagannath
+# 2021):
 #
 # $$ k=\min\{j\ge1:\;E[g\,\mathrm{He}_j]\neq0\}. $$
 #
@@ -45,19 +47,20 @@ SMALL = os.environ.get("FEATLAB_COURSE") == "small"
 # |---|---|---|
 # | 1 | at once | $d$ |
 # | 2 | $e^{\kappa t}\,d^{-1/2}$: a time $\log d$ | $d\log d$ |
-# | $\ge3$ | $\dot m\propto m^{k-1}$: a time $d^{(k-2)/2}$, and $\gamma\sim d^{-k/2}$ to keep the noise term below the signal | $d^{k-1}$ |
+# | $\ge3$ | $\dot m\propto m^{k-1}$: a time $d^{(k-2)/2}$, at $\gamma\sim d^{-k/2}$ to beat the noise | $d^{k-1}$ |
 #
-# The last row has two costs. Noise wins unless $\gamma d\lesssim m^{k-2}\sim d^{-(k-2)/2}$; at that step the search takes
-# $1/(\gamma m_0^{k-2})=d^{k/2}\,d^{(k-2)/2}=d^{k-1}$ steps.
+# The last row has two costs. Noise wins unless $\gamma d\lesssim m^{k-2}\sim d^{-(k-2)/2}$; at that step the search
+# takes $1/(\gamma m_0^{k-2})=d^{k/2}\,d^{(k-2)/2}=d^{k-1}$ steps.
 #
 # ## A simulation without a vector
 #
-# Write $x=h_w w+o\,v+\dots$, where $v$ is the unit vector along the rest of $w_*$. Then $\langle w_*,x\rangle=m\,h_w+\sqrt{1-m^2}\,o$, and a step
-# needs three random numbers: $h_w,o\sim N(0,1)$ and the squared length of all else, $\chi^2_{d-2}$. The loop below is *exact in law* at
-# any $d$, and stores nothing of size $d$. (featlab's design `virtual` is this idea for every learner that has no preferred axes.)
+# Write $x=h_w w+o\,v+\dots$, where $v$ is the unit vector along the rest of $w_*$. Then
+# $\langle w_*,x\rangle=m\,h_w+\sqrt{1-m^2}\,o$, and a step needs three random numbers: $h_w,o\sim N(0,1)$ and the
+# squared length of all else, $\chi^2_{d-2}$. The loop below is *exact in law* at any $d$, and stores nothing of size
+# $d$. (featlab's design `virtual` is this idea for every learner that has no preferred axes.)
 #
-# The student is $\tanh(h+\frac12)$, whose coefficients are all non-zero. The targets are $\pm h_k$, with the sign of the student's $c_k$: one that
-# has the other sign cannot be fitted by that neuron.
+# The student is $\tanh(h+\frac12)$, whose coefficients are all non-zero. The targets are $\pm h_k$, with the sign of
+# the student's $c_k$: one that has the other sign cannot be fitted by that neuron.
 
 # %%
 nodes, weights = np.polynomial.hermite_e.hermegauss(80)
@@ -104,8 +107,8 @@ def random_start(dims, seed):
 
 
 # %% [markdown]
-# The equation is integrated by Euler's rule; $C(m)$ is a double integral. `featlab.predict` solves the same equation by other means: the
-# two must agree, and runs must agree with both.
+# The equation is integrated by Euler's rule; $C(m)$ is a double integral. `featlab.predict` solves the same equation
+# by other means: the two must agree, and runs must agree with both.
 
 # %%
 first, other = np.meshgrid(nodes, nodes, indexing="ij")
@@ -135,9 +138,7 @@ runs = one_pass(2, start, np.full(seeds, dim), delta / dim, 8 * dim, seed=0, loo
 mine = solved(2, 0.2, delta, times)
 neuron = featlab.TwoLayer(activation="tanh", biases=0.5, start="planted", planted=((0.2,),))
 learner = featlab.OnlineSgd(featlab.StepLaw(delta, 1), loss="correlation", constraint="spherical")
-theirs = featlab.predict(
-    "-He2(h1)/sqrt(2)", learner, dim=dim, times=times, student=neuron
-).overlap.values[:, 0, 0]
+theirs = featlab.predict("-He2(h1)/sqrt(2)", learner, dim=dim, times=times, student=neuron).overlap.values[:, 0, 0]
 assert np.abs(mine - theirs).max() < 2e-3  # Euler's error
 
 mean, error = runs.mean(1)[1:], runs.std(1, ddof=1)[1:] / np.sqrt(seeds)
@@ -168,9 +169,10 @@ assert ended[1] > 0.6
 assert ended[3] < 5 / dim**0.5
 
 # %% [markdown]
-# The first learns at once, the second hesitates, the third has not begun. How long would it take? We start all runs at $m_0=2d^{-1/2}$, take
-# $\gamma=\delta\,d^{-\max(1,k/2)}$ with $\delta$ a fraction of the largest one that the noise allows, and count steps to $|m|=\frac12$.
-# The yardstick is the integral of $1/\dot m$: for small $d$ it is not yet a pure power, and neither are the runs.
+# The first learns at once, the second hesitates, the third has not begun. How long would it take? We start all runs at
+# $m_0=2d^{-1/2}$, take $\gamma=\delta\,d^{-\max(1,k/2)}$ with $\delta$ a fraction of the largest one that the noise
+# allows, and count steps to $|m|=\frac12$. The yardstick is the integral of $1/\dot m$: for small $d$ it is not yet a
+# pure power, and neither are the runs.
 
 
 # %%
@@ -179,9 +181,9 @@ def steps_to_half(k, dims, seeds, seed):
     scale = 0.5 if k == 1 else {2: 0.25, 3: 0.3}[k] * 2 * k * abs(c[k]) / (weights @ slope(nodes) ** 2)
     step = scale * dims ** -max(1, k / 2)
     grids = [np.geomspace(2 * d**-0.5, 0.5, 60) for d in dims]
-    law = np.array([
-        trapezoid([1 / speed(k, m, s, d) for m in grid], grid) for grid, s, d in zip(grids, step, dims, strict=True)
-    ])
+    law = np.array(
+        [trapezoid([1 / speed(k, m, s, d) for m in grid], grid) for grid, s, d in zip(grids, step, dims, strict=True)]
+    )
     look, every = int(law.min() / 50) + 1, np.repeat(dims, seeds)
     path = one_pass(k, 2 * every**-0.5, every, np.repeat(step, seeds), int(2 * law.max()), seed, look)
     above = np.abs(path) > 0.5
@@ -201,23 +203,27 @@ for k, ladder in ladders.items():
     axes.errorbar(dims, median, 2 * error * median, fmt=f"C{k}o", label=f"k = {k}")
     axes.plot(dims, law * np.median(median / law), f"C{k}--")
     ratio = fit_power_law(dims, median / law, error)
-    print(f"k = {k}: steps ~ d^{fit_power_law(dims, median, error).exponent:.2f}, equation "
-          f"d^{fit_power_law(dims, law, error).exponent:.2f}; apart by d^({ratio.exponent:.2f} ± {ratio.exponent_error:.2f})")
+    runs, equation = (fit_power_law(dims, values, error).exponent for values in (median, law))
+    print(f"k = {k}: steps ~ d^{runs:.2f}, equation d^{equation:.2f}", end="; ")
+    print(f"apart by d^({ratio.exponent:.2f} ± {ratio.exponent_error:.2f})")
     assert abs(ratio.exponent) < 4 * ratio.exponent_error + 0.1
 axes.set(xscale="log", yscale="log", xlabel="d", ylabel="steps until |m| = 1/2")
 axes.legend()
 figure.tight_layout()
 
 # %% [markdown]
-# The slopes lie a little above $1$, $1$ with a logarithm, and $2$, for the runs *and* for the equation: from $2/\sqrt d$ to $\frac12$ is a short way at
-# such $d$. That is why they are compared with the equation, whose limit is known, and not with the limit.
+# The slopes lie a little above $1$, $1$ with a logarithm, and $2$, for the runs *and* for the equation: from
+# $2/\sqrt d$ to $\frac12$ is a short way at such $d$. That is why they are compared with the equation, whose limit is
+# known, and not with the limit.
 #
-# Correlations with the label need at least $d^{\max(1,k/2)}$ samples whatever one does with them (Damian, Lee, Soltanolkotabi 2022; Abbe et al. 2023);
-# smoothing the landscape reaches that (Damian et al. 2023). Chapter 5 leaves this class of algorithms.
+# Correlations with the label need at least $d^{\max(1,k/2)}$ samples whatever one does with them (Damian, Lee,
+# Soltanolkotabi 2022; Abbe et al. 2023); smoothing the landscape reaches that (Damian et al. 2023). Chapter 5 leaves
+# this class of algorithms.
 #
 # ## Exercises
 #
-# **1.** Find the information exponents of $\mathrm{relu}(h)$, $|h|$, $\cos 2h$, $\mathrm{He}_2(h)^2$ and $h^3-3h$ by hand. Check them.
+# **1.** Find the information exponents of $\mathrm{relu}(h)$, $|h|$, $\cos 2h$, $\mathrm{He}_2(h)^2$ and $h^3-3h$ by
+# hand. Check them.
 
 # %% tags=["solution"]
 # relu and h^3 - 3h = He3: 1 and 3. Even links have no odd degrees: 2 or more. E[He2^3] = 8, so He2^2 has degree 2.
@@ -227,8 +233,8 @@ for text, answer in answers.items():
     assert featlab.analyse(featlab.target(text)).information_exponent == answer
 
 # %% [markdown]
-# **2.** For $k=2$ near $m=0$ the box reads $\dot m=(2\delta|c_2|-\frac12\delta^2C)\,m$. Which $\delta$ is fastest, which is the largest that learns at all? Check the
-# second by runs on either side of it.
+# **2.** For $k=2$ near $m=0$ the box reads $\dot m=(2\delta|c_2|-\frac12\delta^2C)\,m$. Which $\delta$ is fastest,
+# which is the largest that learns at all? Check the second by runs on either side of it.
 
 # %% tags=["solution"]
 # A parabola in delta: the zero is at delta = 4 |c_2| / C, the fastest is half of it. C(0) = E[y^2] E[sigma'^2].
@@ -243,11 +249,12 @@ assert ends[0.5] > 0.3
 assert ends[2.0] < 0.2
 
 # %% [markdown]
-# **3.** With a batch of $b$ samples in each step the noise term is divided by $b$. Which $b$ and which number of steps find $\mathrm{He}_3$ with the same $n\sim d^2$
-# samples, and how few steps can it be?
+# **3.** With a batch of $b$ samples in each step the noise term is divided by $b$. Which $b$ and which number of steps
+# find $\mathrm{He}_3$ with the same $n\sim d^2$ samples, and how few steps can it be?
 
 # %% tags=["solution"]
-# The step may be b times as large until it is of order one on the signal's own scale: steps ~ d^(k-1)/b, samples the same.
+# The step may be b times as large until it is of order one on the signal's own scale: steps ~ d^(k-1)/b, samples the
+# same.
 # At m ~ d^(-1/2) the drift gamma m^(k-1) may at most be of the order of m: gamma <= d^((k-2)/2), so at least
 # (1/gamma) m^-(k-2) ~ 1 step, with b ~ d^(k-1): up to logarithms a handful of steps on d^2 samples each.
 batched = featlab.OnlineSgd(featlab.StepLaw(0.5 * 50, 1.5), loss="correlation", constraint="spherical", batch=50)
@@ -255,17 +262,23 @@ neuron = featlab.TwoLayer(activation="tanh", biases=0.5, start="planted", plante
 single = featlab.OnlineSgd(featlab.StepLaw(0.5, 1.5), loss="correlation", constraint="spherical")
 few = featlab.predict("-He3(h1)/sqrt(6)", batched, dim=10**4, times=[0, 20], student=neuron)
 many = featlab.predict("-He3(h1)/sqrt(6)", single, dim=10**4, times=[0, 1000], student=neuron)
-print(f"overlap after 20 d steps of 50 samples {float(few.overlap[-1, 0, 0]):.4f}, "
-      f"after 1000 d steps of one {float(many.overlap[-1, 0, 0]):.4f}")
+print(
+    f"overlap after 20 d steps of 50 samples {float(few.overlap[-1, 0, 0]):.4f}, "
+    f"after 1000 d steps of one {float(many.overlap[-1, 0, 0]):.4f}"
+)
 assert abs(float(few.overlap[-1, 0, 0] / many.overlap[-1, 0, 0]) - 1) < 1e-3  # 50 times fewer steps, the same samples
 
 # %% [markdown]
 # ## What is still open
 #
-# - The upper bound $d^{k-1}$ and the lower bound $d^{k/2}$ for correlations are both sharp, for different algorithms. Which of the two a *trained network* of many
-#   neurons with biases and all its layers moving obeys is known in special cases only.
-# - The noise of one-pass SGD is not a nuisance alone: for $k\ge3$ it moves $m$ by as much as its start does. The constant in front of $d^{k-1}$ is not known.
-# - Inputs that are not Gaussian have no Hermite expansion. For rotation-invariant laws and products there are results; the exponent need not survive.
+# - The upper bound $d^{k-1}$ and the lower bound $d^{k/2}$ for correlations are both sharp, for different algorithms.
+#   Which of the two a *trained network* of many neurons with biases and all its layers moving obeys is known in
+#   special cases only.
+# - The noise of one-pass SGD is not a nuisance alone: for $k\ge3$ it moves $m$ by as much as its start does. The
+#   constant in front of $d^{k-1}$ is not known.
+# - Inputs that are not Gaussian have no Hermite expansion. For rotation-invariant laws and products there are results;
+#   the exponent need not survive.
 #
-# **Papers.** Ben Arous, Gheissari, Jagannath 2021 (2003.10409). Damian, Lee, Soltanolkotabi 2022 (2206.15144). Damian, Nichani, Ge, Lee 2023 (2305.10633). In
-# featlab: [simulating](../../simulating.md), [predicting](../../predicting.md). Next: [one giant step](03_one_giant_step.md).
+# **Papers.** Ben Arous, Gheissari, Jagannath 2021 (2003.10409). Damian, Lee, Soltanolkotabi 2022 (2206.15144). Damian,
+# Nichani, Ge, Lee 2023 (2305.10633). In featlab: [simulating](../../simulating.md), [predicting](../../predicting.md).
+# Next: [one giant step](03_one_giant_step.md).

@@ -1,8 +1,9 @@
 # %% [markdown]
 # # 3. One giant step and its spike
 #
-# A network trains all its neurons at once, on a batch. Take the very first gradient step, on $n\sim d$ samples, with a step size of order one. What has
-# the weight matrix learned? The answer is a theorem on random matrices: noise plus one spike, which can be seen only if the step is large enough.
+# A network trains all its neurons at once, on a batch. Take the very first gradient step, on $n\sim d$ samples, with a
+# step size of order one. What has the weight matrix learned? The answer is a theorem on random matrices: noise plus
+# one spike, which can be seen only if the step is large enough.
 
 # %%
 import os
@@ -19,32 +20,38 @@ draw = np.random.default_rng(3)
 # %% [markdown]
 # ## The first gradient has rank one
 #
-# The student is $f(x)=\sum_i a_i\,\sigma(\langle w_i,x\rangle)$ with $p$ neurons, $w_i\sim N(0,I_d/d)$, $|a|=1$, and a start paired so that $f=0$. One
-# step of length $\gamma$ on $\frac1{2n}\sum(y-f)^2$ gives
+# The student is $f(x)=\sum_i a_i\,\sigma(\langle w_i,x\rangle)$ with $p$ neurons, $w_i\sim N(0,I_d/d)$, $|a|=1$, and a
+# start paired so that $f=0$. One step of length $\gamma$ on $\frac1{2n}\sum(y-f)^2$ gives
 #
 # $$ w_i\leftarrow w_i+\gamma\,a_i\,\frac1n\sum_j y_j\,\sigma'(\langle w_i,x_j\rangle)\,x_j . $$
 #
-# Split $\sigma'$ into its mean $\mu_1=E\sigma'=E[z\,\sigma]$ and the rest. The mean gives the same vector to all neurons, $g=\frac1n\sum_jy_jx_j$; the rest adds a
-# little noise to each, which is spread over all directions. So
+# Split $\sigma'$ into its mean $\mu_1=E\sigma'=E[z\,\sigma]$ and the rest. The mean gives the same vector to all
+# neurons, $g=\frac1n\sum_jy_jx_j$; the rest adds a little noise to each, which is spread over all directions. So
 #
 # $$ W_1\approx W_0+\gamma\mu_1\;a\,g^{\mathsf T},\qquad g=\mu_1^*\,w_*+\text{noise},\qquad
 # |g|^2\to\theta^2=\mu_1^{*2}+\frac{E\,y^2}{n/d},$$
 #
-# where $\mu^*_1=E[y\,h]$, since the noise is $\frac1{n^2}\sum y_j^2|x_j|^2\approx E\,y^2\,d/n$. In words: a random matrix plus a matrix of rank one, of
-# strength $t=\gamma\mu_1\theta$, whose direction $g/\theta$ has the cosine $\mu_1^*/\theta$ with $w_*$ (Ba et al. 2022).
+# where $\mu^*_1=E[y\,h]$, since the noise is $\frac1{n^2}\sum y_j^2|x_j|^2\approx E\,y^2\,d/n$. In words: a random
+# matrix plus a matrix of rank one, of strength $t=\gamma\mu_1\theta$, whose direction $g/\theta$ has the cosine
+# $\mu_1^*/\theta$ with $w_*$ (Ba et al. 2022).
 #
 # ## When is a spike visible?
 #
-# Let $\psi=p/d$. Singular vectors of $W_0+t\,qv^{\mathsf T}$ outside the bulk: $s$ is a singular value iff $\det$ of a 2 by 2 matrix vanishes, which reads
+# Let $\psi=p/d$. Outside the bulk of $W_0$, $s$ is a singular value of $W_0+t\,qv^{\mathsf T}$ iff the determinant of a
+# 2 by 2 matrix vanishes, which reads
 #
-# $$ t^2\;D(s)=1,\qquad D(s)=\frac1p\mathrm{Tr}\frac{s}{s^2-W_0W_0^{\mathsf T}}\cdot\frac1d\mathrm{Tr}\frac{s}{s^2-W_0^{\mathsf T}W_0}. $$
+# $$ t^2\;D(s)=1,\qquad D(s)=\frac1p\mathrm{Tr}\frac{s}{s^2-W_0W_0^{\mathsf T}}
+# \cdot\frac1d\mathrm{Tr}\frac{s}{s^2-W_0^{\mathsf T}W_0}. $$
 #
-# $D$ decreases from its value at the edge, so for small $t$ there is no solution. With the Marchenko-Pastur law put in (Benaych-Georges, Nadakuditi 2012):
+# $D$ decreases from its value at the edge, so for small $t$ there is no solution. With the Marchenko-Pastur law put in
+# (Benaych-Georges, Nadakuditi 2012):
 #
-# $$ \boxed{\;t>\psi^{1/4}:\quad s_1^2=\frac{(1+t^2)(\psi+t^2)}{t^2},\qquad \langle u_1,v\rangle^2=1-\frac{\psi+t^2}{t^2(1+t^2)};
+# $$ \boxed{\;t>\psi^{1/4}:\quad s_1^2=\frac{(1+t^2)(\psi+t^2)}{t^2},\qquad \langle
+# u_1,v\rangle^2=1-\frac{\psi+t^2}{t^2(1+t^2)};
 # \qquad\text{else } s_1=1+\sqrt\psi,\;\;\langle u_1,v\rangle^2=0.\;} $$
 #
-# This is the transition of Baik, Ben Arous and Péché. First a check of the box by its own derivation: $D$ on a random matrix.
+# This is the transition of Baik, Ben Arous and Péché. First a check of the box by its own derivation: $D$ on a random
+# matrix.
 
 # %%
 d = 300 if SMALL else 1000
@@ -108,7 +115,7 @@ left.hist(spectrum, bins=40, density=True, color="0.75")
 grid = np.linspace(0, 2.05, 200)
 left.plot(grid, bulk_density(grid, 1.0), "C0", label="Marchenko-Pastur")
 left.axvline(theory(5.0)[0], color="C3", ls="--", label="predicted outlier")
-left.set(xlabel="singular value", title="$W_1$, step 5")
+left.set(xlabel="singular value", title="$W_1$, step 5", xlim=(0, 3.2))
 left.legend(fontsize=8)
 fine = np.linspace(0.01, 6.2, 200)
 for axes, which, name in ((middle, 0, "$s_1$"), (right, 1, "squared cosine of $u_1$ with $w_*$")):
@@ -118,20 +125,22 @@ for axes, which, name in ((middle, 0, "$s_1$"), (right, 1, "squared cosine of $u
 figure.tight_layout()
 
 # %% [markdown]
-# Below a critical step nothing can be seen in the spectrum, though every neuron *has* moved; above, one direction stands out. More data turn it towards
-# $w_*$; a larger step only makes it longer.
+# Below a critical step nothing can be seen in the spectrum, though every neuron *has* moved; above, one direction
+# stands out. More data turn it towards $w_*$; a larger step only makes it longer.
 #
 # ## Which links give a spike?
 #
-# All this lives on $\mu_1^*=E[y\,h]\ne0$: information exponent 1. For a link of exponent $\ell$ the neuron's own overlap has to help. As in chapter 2, a neuron
-# of overlap $m\sim d^{-1/2}$ has, with $\zeta'(m)\approx\ell c_\ell c_\ell^*m^{\ell-1}$,
+# All this lives on $\mu_1^*=E[y\,h]\ne0$: information exponent 1. For a link of exponent $\ell$ the neuron's own
+# overlap has to help. As in chapter 2, a neuron of overlap $m\sim d^{-1/2}$ has, with
+# $\zeta'(m)\approx\ell c_\ell c_\ell^*m^{\ell-1}$,
 #
 # $$ \text{gradient}=\zeta'(m)\,w_*+\text{noise of length }\sqrt{C\,d/n},\qquad
 # \cos^2=\frac{\zeta'^2}{\zeta'^2+C\,d/n}. $$
 #
-# Both are equal at $n\sim d\cdot d^{\ell-1}=d^\ell$. So one step on $n\sim d$ finds only what is linear, and a link of exponent $\ell$ takes one step on $d^\ell$
-# samples (Dandi et al. 2023): more than the $d^{\ell-1}$ of many small steps, for one look. We measure it for relu neurons and the labels $h_1$ and
-# $\mathrm{He}_2/\sqrt2$, where $C=E[y^2\sigma'^2]=\frac12$.
+# Both are equal at $n\sim d\cdot d^{\ell-1}=d^\ell$. So one step on $n\sim d$ finds only what is linear, and a link of
+# exponent $\ell$ takes one step on $d^\ell$ samples (Dandi et al. 2023): more than the $d^{\ell-1}$ of many small
+# steps, for one look. We measure it for relu neurons and the labels $h_1$ and $\mathrm{He}_2/\sqrt2$, where
+# $C=E[y^2\sigma'^2]=\frac12$.
 
 # %%
 RELU = {1: 0.5, 2: 1 / np.sqrt(4 * np.pi)}  # orthonormal coefficients of relu
@@ -176,12 +185,13 @@ axes.legend(fontsize=8)
 figure.tight_layout()
 
 # %% [markdown]
-# The two curves have the same shape on axes $n/d^{\,\ell}$, which is the statement: for $\ell=2$ the axis is longer by a factor of $d$.
+# The two curves have the same shape on axes $n/d^{\,\ell}$, which is the statement: for $\ell=2$ the axis is longer by
+# a factor of $d$.
 #
 # ## Exercises
 #
-# **1.** Which step $\gamma_c$ makes the spike of our network visible, at $n=2d$ and in the limit of infinitely many samples? Check the first with
-# `featlab.theory.spiked_weights`.
+# **1.** Which step $\gamma_c$ makes the spike of our network visible, at $n=2d$ and in the limit of infinitely many
+# samples? Check the first with `featlab.theory.spiked_weights`.
 
 # %% tags=["solution"]
 # t = gamma mu_1 theta = psi^(1/4) = 1.
@@ -191,8 +201,9 @@ assert theory(1.01 * critical[2.0])[1] > 0 == theory(0.99 * critical[2.0])[1]
 assert np.isclose(critical[np.inf], 2 / MU)
 
 # %% [markdown]
-# **2.** The student has found a direction. Fit its second layer by ridge regression to fresh samples, after a step of order $\sqrt p$ in place of one of order
-# one: is the risk below that of everything linear, $\|P_{>1}f\|^2$? (Ba et al. 2022 show that no step of order one gets there.)
+# **2.** The student has found a direction. Fit its second layer by ridge regression to fresh samples, after a step of
+# order $\sqrt p$ in place of one of order one: is the risk below that of everything linear, $\|P_{>1}f\|^2$? (Ba et
+# al. 2022 show that no step of order one gets there.)
 
 # %% tags=["solution"]
 d, p, n = (80, 200, 1600) if SMALL else (150, 400, 4000)
@@ -212,10 +223,12 @@ assert mean < linear - 4 * error
 assert risks["order one"][0] > linear - 4 * risks["order one"][1]
 
 # %% [markdown]
-# **3.** $y=\mathrm{He}_2(h_1)$ on $n=4d$ samples: what does the top singular vector of $W_1$ know of $w_*$? And the top eigenvector of $\frac1n\sum y_jx_jx_j^{\mathsf T}$?
+# **3.** $y=\mathrm{He}_2(h_1)$ on $n=4d$ samples: what does the top singular vector of $W_1$ know of $w_*$? And the
+# top eigenvector of $\frac1n\sum y_jx_jx_j^{\mathsf T}$?
 
 # %% tags=["solution"]
-# mu_1^* = 0: g is noise, and so is the spike. The matrix has the mean 2 w_* w_*^T: it sees degree 2 from n ~ d samples on, which
+# mu_1^* = 0: g is noise, and so is the spike. The matrix has the mean 2 w_* w_*^T: it sees degree 2 from n ~ d samples
+# on, which
 # is a hint that n ~ d^2 is a fault of one step of a neuron and not of the data. See chapters 5 and 6.
 d = 200 if SMALL else 800
 X = draw.standard_normal((4 * d, d))
@@ -232,10 +245,12 @@ assert by_matrix > 20 / d
 # %% [markdown]
 # ## What is still open
 #
-# - The spike of order one is a Gaussian story; after a step of order $\sqrt p$ the features are not, and their risk is known exactly at $n\asymp d$ (Cui et al. 2024; Dandi
-#   et al. 2024) but not at $n\asymp d^2$ with a quadratic part to be found.
-# - A second step on the *same* batch: the noise of the first is no longer independent of the data. Chapter 5 shows that this helps; a theory of the spectrum of
-#   $W_t$ along a whole training run does not exist.
+# - The spike of order one is a Gaussian story; after a step of order $\sqrt p$ the features are not, and their risk is
+#   known exactly at $n\asymp d$ (Cui et al. 2024; Dandi et al. 2024) but not at $n\asymp d^2$ with a quadratic part to
+#   be found.
+# - A second step on the *same* batch: the noise of the first is no longer independent of the data. Chapter 5 shows
+#   that this helps; a theory of the spectrum of $W_t$ along a whole training run does not exist.
 #
-# **Papers.** Ba, Erdogdu, Suzuki, Wang, Wu, Yang 2022 (2205.01445). Dandi, Krzakala, Loureiro, Pesce, Stephan 2023 (2305.18270). In featlab: [one step, then a second
-# layer](../../first-step.md); `featlab.GiantSteps`, `featlab.theory.feature_spectrum`. Next: [staircases](04_staircases.md).
+# **Papers.** Ba, Erdogdu, Suzuki, Wang, Wu, Yang 2022 (2205.01445). Dandi, Krzakala, Loureiro, Pesce, Stephan 2023
+# (2305.18270). In featlab: [one step, then a second layer](../../first-step.md); `featlab.GiantSteps`,
+# `featlab.theory.feature_spectrum`. Next: [staircases](04_staircases.md).

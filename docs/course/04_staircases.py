@@ -1,8 +1,9 @@
 # %% [markdown]
 # # 4. Staircases
 #
-# A label that depends on several directions, $y=g(h_1,\dots,h_r)$ with $h_i=\langle w_i^*,x\rangle$, is a **multi-index model**. Now what has been found can
-# help to find the rest. This chapter says exactly when, and gives the number that replaces the information exponent: the *leap*.
+# A label that depends on several directions, $y=g(h_1,\dots,h_r)$ with $h_i=\langle w_i^*,x\rangle$, is a
+# **multi-index model**. Now what has been found can help to find the rest. This chapter says exactly when, and gives
+# the number that replaces the information exponent: the *leap*.
 
 # %%
 import os
@@ -17,18 +18,23 @@ SMALL = os.environ.get("FEATLAB_COURSE") == "small"
 # %% [markdown]
 # ## What a step finds once something is known
 #
-# Take giant steps as in chapter 3, on fresh batches of $n\sim d$ samples, with the correlation loss: $w\leftarrow w+\gamma\,\frac1n\sum y\,\sigma'(\langle w,x\rangle)\,x$. Suppose that
-# neurons have overlaps of order one with a subspace $U$ of the target's directions, and write $z$ for the components of $x$ along the target's other
-# directions. To leading order $\langle w,x\rangle$ does not contain $z$. So the step moves the neuron, within these directions, by
+# Take giant steps as in chapter 3, on fresh batches of $n\sim d$ samples, with the correlation loss:
+# $w\leftarrow w+\gamma\,\frac1n\sum y\,\sigma'(\langle w,x\rangle)\,x$. Suppose that neurons have overlaps of order
+# one with a subspace $U$ of the target's directions, and write $z$ for the components of $x$ along the target's other
+# directions. To leading order $\langle w,x\rangle$ does not contain $z$. So the step moves the neuron, within these
+# directions, by
 #
-# $$ \gamma\,E[\,y\,\sigma'(\langle w,x\rangle)\,z\,]=\gamma\,E\big[\sigma'(\langle w,x\rangle)\;E[\,y\,z\mid h_U]\,\big]. $$
+# $$ \gamma\,E[\,y\,\sigma'(\langle w,x\rangle)\,z\,]=\gamma\,E\big[\sigma'(\langle w,x\rangle)\;E[\,y\,z\mid
+# h_U]\,\big]. $$
 #
-# It vanishes for all neurons unless the inner expectation does not. Hence a recursion (Dandi et al. 2023; on the cube: Abbe, Boix-Adsera, Misiakiewicz 2022), from $U_0=\{0\}$:
+# It vanishes for all neurons unless the inner expectation does not. Hence a recursion (Dandi et al. 2023; on the cube:
+# Abbe, Boix-Adsera, Misiakiewicz 2022), from $U_0=\{0\}$:
 #
 # $$ \boxed{\;U_{t+1}=U_t+\mathrm{span}\{\,E[\,y\,z\mid h_{U_t}=u]\;:\;u\,\}\;} $$
 #
-# For $y=h_1+h_1h_2$: $E[y\,h]=(1,0)$, so $U_1=\{h_1\}$. Then $E[y\,h_2\mid h_1]=h_1\neq0$: $U_2$ has both. The product $h_1h_2$ alone shows nothing to a
-# first step; the linear term is the stair that leads up to it. For $y=h_1+h_2h_3$ the second expectation is $E[h_2h_3\,h_2\mid h_1]=0$: the climb ends.
+# For $y=h_1+h_1h_2$: $E[y\,h]=(1,0)$, so $U_1=\{h_1\}$. Then $E[y\,h_2\mid h_1]=h_1\neq0$: $U_2$ has both. The product
+# $h_1h_2$ alone shows nothing to a first step; the linear term is the stair that leads up to it. For $y=h_1+h_2h_3$
+# the second expectation is $E[h_2h_3\,h_2\mid h_1]=0$: the climb ends.
 
 
 # %%
@@ -69,11 +75,12 @@ for text, axes in zip(TARGETS, panels, strict=True):
     print(f"{text:20} measured {mean[-1].round(2)}, told {told[-1].round(2)}")
     assert np.sum(np.abs(mean[-1]) > 5 * error[-1] + 1 / dim) == TARGETS[text]
 panels[0].set_ylabel("overlap")
-panels[0].legend()
+panels[1].legend()
 figure.tight_layout()
 
 # %% [markdown]
-# Points are runs, lines are `featlab.predict`. Stairs are climbed one a step. The recursion itself needs no data; `featlab.analyse` computes it by quadrature.
+# Points are runs, lines are `featlab.predict`. Stairs are climbed one a step. The recursion itself needs no data;
+# `featlab.analyse` computes it by quadrature.
 
 # %%
 analysed = {text: featlab.analyse(featlab.target(text)) for text in TARGETS}
@@ -84,10 +91,11 @@ assert list(climbed.values()) == [[1, 1], [1, 1, 1], [1]]
 # %% [markdown]
 # ## Leaps
 #
-# What does not show at first order may show at a higher one, at a higher price. With $U$ known, let $k$ be the lowest order at which
-# $T_k(u)=E[\,y\,\mathrm{He}_k(z)\mid h_U=u\,]$ is not zero; that is the information exponent of the *rest*. Add the directions that $T_k$ contains; go on. The largest order on
-# the way is the **leap** $L$ of the target. One-pass SGD is conjectured to take $d^{\max(1,L-1)}$ samples (Abbe, Boix-Adsera, Misiakiewicz 2023), with $\log d$ at
-# $L=2$: a saddle for each stage, and the highest leap is the longest wait.
+# What does not show at first order may show at a higher one, at a higher price. With $U$ known, let $k$ be the lowest
+# order at which $T_k(u)=E[\,y\,\mathrm{He}_k(z)\mid h_U=u\,]$ is not zero; that is the information exponent of the
+# *rest*. Add the directions that $T_k$ contains; go on. The largest order on the way is the **leap** $L$ of the
+# target. One-pass SGD is conjectured to take $d^{\max(1,L-1)}$ samples (Abbe, Boix-Adsera, Misiakiewicz 2023), with
+# $\log d$ at $L=2$: a saddle for each stage, and the highest leap is the longest wait.
 #
 # | target | stages | leap |
 # |---|---|---|
@@ -96,7 +104,8 @@ assert list(climbed.values()) == [[1, 1], [1, 1, 1], [1]]
 # | $h_1h_2h_3$ | all at order 3 | 3 |
 # | $\mathrm{He}_2(h_1)+\mathrm{sign}(h_1h_2h_3)$ | $h_1$ at order 2, $\{h_2,h_3\}$ at order 2 | 2 |
 #
-# In the last one a term that would cost order 3 by itself costs 2, because another term gives one of its directions away.
+# In the last one a term that would cost order 3 by itself costs 2, because another term gives one of its directions
+# away.
 
 # %%
 analysed["h1*h2"] = featlab.analyse(featlab.target("h1*h2"))
@@ -108,10 +117,13 @@ assert orders == {"h1 + h1*h2": [1, 1], "h1 + h1*h2 + h2*h3": [1, 1, 1], "h1 + h
 # %% [markdown]
 # ## What a leap costs
 #
-# One-pass SGD again, one relu neuron on the sphere, exact in law as in chapter 2: now four random numbers a step, $h_1$, $h_2$, the neuron's field off them, and the
-# squared length of the rest. $h_1+h_1h_2$ has leap 1, so that the time to find $h_2$ should be $d$ times a constant. $h_1h_2$ has leap 2: near the start
-# $\dot m_1=a\,m_2$, $\dot m_2=a\,m_1$, hence $m\sim e^{at}d^{-1/2}$ and a time that grows by $\frac{\log 4}{2a}$ whenever $d$ is made four times larger. With
-# $\sigma=\mathrm{relu}$, $E[h_1h_2\,\sigma(\langle w,x\rangle)]=\frac{1}{\sqrt{2\pi}}m_1m_2+\dots$ and $C=E[y^2\sigma'^2]=\frac12$, so that $a=\delta/\sqrt{2\pi}-\delta^2/4$.
+# One-pass SGD again, one relu neuron on the sphere, exact in law as in chapter 2: now four random numbers a step,
+# $h_1$, $h_2$, the neuron's field off them, and the squared length of the rest. $h_1+h_1h_2$ has leap 1, so that the
+# time to find $h_2$ should be $d$ times a constant. $h_1h_2$ has leap 2: near the start $\dot m_1=a\,m_2$,
+# $\dot m_2=a\,m_1$, hence $m\sim e^{at}d^{-1/2}$ and a time that grows by $\frac{\log 4}{2a}$ whenever $d$ is made
+# four times larger. With $\sigma=\mathrm{relu}$,
+# $E[h_1h_2\,\sigma(\langle w,x\rangle)]=\frac{1}{\sqrt{2\pi}}m_1m_2+\dots$ and $C=E[y^2\sigma'^2]=\frac12$, so that
+# $a=\delta/\sqrt{2\pi}-\delta^2/4$.
 
 
 # %%
@@ -160,8 +172,10 @@ assert slopes["h1 + h1*h2"][0] < slope / 3
 # %% [markdown]
 # ## Exercises
 #
-# **1.** In the basis that a polynomial is written in, a leap can be found by counting: go through its monomials, and admit one when the degrees of the variables that are *new* sum up
-# to at most $L$. The least $L$ that admits all is the coordinate leap (Abbe et al. 2023). Write it.
+# **1.** In the basis that a polynomial is written in, a leap can be found by counting: go through its monomials, and
+# admit one when the degrees of the variables that are *new* sum up to at most $L$. The least $L$ that admits all is
+# the coordinate leap (Abbe et al. 2023). Write it.
+
 
 # %% tags=["solution"]
 def coordinate_leap(monomials):
@@ -191,10 +205,12 @@ assert list(leaps.values()) == [1, 2, 3, 3]
 assert featlab.analyse(featlab.target("He2(h1) + He2(h1)*He3(h2)")).coordinate_leap == 3
 
 # %% [markdown]
-# **2.** $h_1+h_2+h_1h_2$ has coordinate leap 1. A network does not know your coordinates. Turn them by 45 degrees: what is the leap then, and what do giant steps on $n\sim d$ find?
+# **2.** $h_1+h_2+h_1h_2$ has coordinate leap 1. A network does not know your coordinates. Turn them by 45 degrees:
+# what is the leap then, and what do giant steps on $n\sim d$ find?
 
 # %% tags=["solution"]
-# With u, v = (h1 ± h2)/sqrt(2): sqrt(2) u + (He2(u) - He2(v))/2. The linear part knows u; v shows at order 2 only, given u or not.
+# With u, v = (h1 ± h2)/sqrt(2): sqrt(2) u + (He2(u) - He2(v))/2. The linear part knows u; v shows at order 2 only,
+# given u or not.
 turned = featlab.analyse(featlab.target("h1 + h2 + h1*h2"))
 print(turned.coordinate_leap, turned.leap, [stage.directions.T.round(3).tolist() for stage in turned.giant_steps])
 assert (turned.coordinate_leap, turned.leap) == (1, 2)
@@ -202,10 +218,12 @@ assert len(turned.giant_steps) == 1
 assert np.allclose(np.abs(turned.giant_steps[0].directions[:, 0]), 2**-0.5)
 
 # %% [markdown]
-# **3.** $h_1+h_1h_2+h_1h_2h_3$ has leap 1, and yet relu neurons *without biases* never find $h_3$ by giant steps. Why? Predict it with and without biases.
+# **3.** $h_1+h_1h_2+h_1h_2h_3$ has leap 1, and yet relu neurons *without biases* never find $h_3$ by giant steps. Why?
+# Predict it with and without biases.
 
 # %% tags=["solution"]
-# E[sigma'(<w, x>) h1 h2] with sigma' a step at 0: it is 1/2 plus an odd function, and h1 h2 is even. The recursion says what some
+# E[sigma'(<w, x>) h1 h2] with sigma' a step at 0: it is 1/2 plus an odd function, and h1 h2 is even. The recursion says
+# what some
 # neuron can see; this neuron is not the one.
 told = {}
 for bias in (0.0, 1.0):
@@ -220,10 +238,14 @@ assert abs(told[1.0][0][2]) > 0.01 + 5 * told[1.0][1]
 # %% [markdown]
 # ## What is still open
 #
-# - That the leap gives the time of SGD is a conjecture, proved for some classes (on the cube, for products with leap 1, in the Gaussian case for a layerwise variant). Degenerate targets
-#   exist: on the cube $z_1+z_2+z_3+z_1z_2z_3$ has leap 1, and its symmetry keeps networks from learning it.
-# - How wide must the network be? Two directions that enter alike, as in $g(h_1)+g(h_2)$, are told apart by chance at the start only.
-# - With the squared loss neurons interact: what one has fitted, the others no longer see. The equations are known (Saad, Solla 1995), their staircases are not.
+# - That the leap gives the time of SGD is a conjecture, proved for some classes (on the cube, for products with leap
+#   1, in the Gaussian case for a layerwise variant). Degenerate targets exist: on the cube $z_1+z_2+z_3+z_1z_2z_3$ has
+#   leap 1, and its symmetry keeps networks from learning it.
+# - How wide must the network be? Two directions that enter alike, as in $g(h_1)+g(h_2)$, are told apart by chance at
+#   the start only.
+# - With the squared loss neurons interact: what one has fitted, the others no longer see. The equations are known
+#   (Saad, Solla 1995), their staircases are not.
 #
-# **Papers.** Abbe, Boix-Adsera, Misiakiewicz 2022 (2202.08658), 2023 (2302.11055). Dandi et al. 2023 (2305.18270). Arnaboldi et al. 2024 (2405.15459). In featlab:
-# [how the analysis decides](../../how-the-analysis-decides.md). Next: [repetition](05_repetition.md).
+# **Papers.** Abbe, Boix-Adsera, Misiakiewicz 2022 (2202.08658), 2023 (2302.11055). Dandi et al. 2023 (2305.18270).
+# Arnaboldi et al. 2024 (2405.15459). In featlab: [how the analysis decides](../../how-the-analysis-decides.md). Next:
+# [repetition](05_repetition.md).

@@ -1,8 +1,9 @@
 # %% [markdown]
 # # 5. Repetition and the generative exponent
 #
-# For $y=\mathrm{He}_3(h)$ the label is uncorrelated with everything of degree 1 and 2, and one-pass SGD needs $d^2$ samples. Everybody who trains networks goes through the data more
-# than once. Does that change the exponent? It does, and the reason is simple: a second look at a sample is a look at a *function* of its label.
+# For $y=\mathrm{He}_3(h)$ the label is uncorrelated with everything of degree 1 and 2, and one-pass SGD needs $d^2$
+# samples. Everybody who trains networks goes through the data more than once. Does that change the exponent? It does,
+# and the reason is simple: a second look at a sample is a look at a *function* of its label.
 
 # %%
 import math
@@ -19,16 +20,20 @@ draw = np.random.default_rng(5)
 # %% [markdown]
 # ## Functions of the label
 #
-# Nothing forces us to correlate $x$ with $y$. Take $T(y)$. Its information exponent may be lower; the lowest that can be had is the **generative exponent** $k^*$ (Damian et al. 2024). Since
+# Nothing forces us to correlate $x$ with $y$. Take $T(y)$. Its information exponent may be lower; the lowest that can
+# be had is the **generative exponent** $k^*$ (Damian et al. 2024). Since
 #
-# $$ E[T(y)\,h_k(z)]=E\big[T(y)\;E[h_k(z)\mid y]\big]\le \|T\|\,\lambda_k,\qquad \lambda_k^2=E_y\big[E[h_k(z)\mid y]^2\big], $$
+# $$ E[T(y)\,h_k(z)]=E\big[T(y)\;E[h_k(z)\mid y]\big]\le \|T\|\,\lambda_k,\qquad \lambda_k^2=E_y\big[E[h_k(z)\mid
+# y]^2\big], $$
 #
-# with equality for $T=E[h_k\mid y]$, we have $k^*=\min\{k\ge1:\lambda_k\ne0\}$: *the lowest Hermite degree of $z$ that anything about $y$ tells*. For a link without noise, $y$ leaves a few
-# values $z_i$ possible, the roots of $g(z_i)=y$, with weights
+# with equality for $T=E[h_k\mid y]$, we have $k^*=\min\{k\ge1:\lambda_k\ne0\}$: *the lowest Hermite degree of $z$ that
+# anything about $y$ tells*. For a link without noise, $y$ leaves a few values $z_i$ possible, the roots of $g(z_i)=y$,
+# with weights
 #
 # $$ P(z_i\mid y)\propto \varphi(z_i)/|g'(z_i)| . $$
 #
-# For $\mathrm{He}_3$, $z^3-3z=y$ has the one root $z$ if $|y|>2$, and else three, $2\cos(\frac13\arccos\frac y2+\frac{2\pi i}3)$.
+# For $\mathrm{He}_3$, $z^3-3z=y$ has the one root $z$ if $|y|>2$, and else three,
+# $2\cos(\frac13\arccos\frac y2+\frac{2\pi i}3)$.
 
 
 # %%
@@ -63,13 +68,16 @@ right.set(xlabel="y", ylabel="E[z | y]", xlim=(-6, 6), title="what a label says 
 figure.tight_layout()
 
 # %% [markdown]
-# A label says a lot about $z$, and $E[z\mid y]$ is far from zero and not a multiple of $y$. So $k^*=1$ where the information exponent is 3.
+# A label says a lot about $z$, and $E[z\mid y]$ is far from zero and not a multiple of $y$. So $k^*=1$ where the
+# information exponent is 3.
 #
 # ## The simplest use of it
 #
-# Estimate $w_*$ by $\hat w=\frac1n\sum_j T(y_j)\,x_j$. Its mean is $E[Tz]\,w_*$, its noise has the squared length $E[T^2]\,d/n$. With $T=E[z\mid y]$ and $\alpha=n/d$
+# Estimate $w_*$ by $\hat w=\frac1n\sum_j T(y_j)\,x_j$. Its mean is $E[Tz]\,w_*$, its noise has the squared length
+# $E[T^2]\,d/n$. With $T=E[z\mid y]$ and $\alpha=n/d$
 #
-# $$ \boxed{\;\cos^2(\hat w,w_*)=\frac{\lambda_1^4}{\lambda_1^4+\lambda_1^2/\alpha}=\frac{\alpha\lambda_1^2}{1+\alpha\lambda_1^2}\;} $$
+# $$ \boxed{\;\cos^2(\hat
+# w,w_*)=\frac{\lambda_1^4}{\lambda_1^4+\lambda_1^2/\alpha}=\frac{\alpha\lambda_1^2}{1+\alpha\lambda_1^2}\;} $$
 #
 # which is not small as soon as $n\sim d$.
 
@@ -108,13 +116,17 @@ assert np.all(mean < 4 * error + 10 / dim)  # heavy tails of y; its law is 0 + O
 # %% [markdown]
 # ## Why a second step does it by itself
 #
-# Gradient steps on one batch of $n=\alpha d$ samples (Dandi et al. 2024). After the first step a sample's own field has changed by
+# Gradient steps on one batch of $n=\alpha d$ samples (Dandi et al. 2024). After the first step a sample's own field
+# has changed by
 #
-# $$ \langle \Delta w,x_j\rangle=\frac\gamma n\,y_j\,\sigma'(h_j)\,|x_j|^2+\dots=\frac\gamma\alpha\,y_j\,\sigma'(h_j)+\dots $$
+# $$ \langle \Delta w,x_j\rangle=\frac\gamma
+# n\,y_j\,\sigma'(h_j)\,|x_j|^2+\dots=\frac\gamma\alpha\,y_j\,\sigma'(h_j)+\dots $$
 #
-# because $|x_j|^2/n=d/n$: *the network remembers each sample a little*. The second gradient has $y_j\,\sigma'\!\big(h_j+\tfrac\gamma\alpha y_j\sigma'(h_j)+\dots\big)$ in it, a non-linear
-# function of $y_j$ that nobody had to design. If $\lambda_1\neq0$ it has, in general, a linear Hermite part: the overlap is of order one after two steps on $n\sim d$ samples. With a fresh batch
-# the dots are all there is, and the second step sees $y$ itself.
+# because $|x_j|^2/n=d/n$: *the network remembers each sample a little*. The second gradient has
+# $y_j\,\sigma'\!\big(h_j+\tfrac\gamma\alpha y_j\sigma'(h_j)+\dots\big)$ in it, a non-linear function of $y_j$ that
+# nobody had to design. If $\lambda_1\neq0$ it has, in general, a linear Hermite part: the overlap is of order one
+# after two steps on $n\sim d$ samples. With a fresh batch the dots are all there is, and the second step sees $y$
+# itself.
 
 
 # %%
@@ -153,10 +165,11 @@ assert abs(mean) > 4 * error
 assert abs(overlaps["fresh"][0]) < 4 * overlaps["fresh"][1]
 
 # %% [markdown]
-# The sign is negative: samples with a very negative label are switched off by the first step. The overlap is small but does not shrink as $d$ grows, and later steps build on it.
+# The sign is negative: samples with a very negative label are switched off by the first step. The overlap is small but
+# does not shrink as $d$ grows, and later steps build on it.
 #
-# One sample at a time, an inner step $\rho/d$ on the same sample before each step does the same (*extragradient*, Arnaboldi et al. 2024): here are its equation and that of plain
-# SGD, both started at $m=0.02$.
+# One sample at a time, an inner step $\rho/d$ on the same sample before each step does the same (*extragradient*,
+# Arnaboldi et al. 2024): here are its equation and that of plain SGD, both started at $m=0.02$.
 
 # %%
 neuron = featlab.TwoLayer(activation="tanh", biases=0.5, start="planted", planted=((0.02,),))
@@ -184,8 +197,10 @@ assert ends["extragradient"] > 0.5 > 0.05 > ends["one-pass SGD"]
 # | an even polynomial | any even $k$ | 2 |
 # | $z^2e^{-z^2}$ | 4 | 4 |
 #
-# With $k^*\le2$ a number of samples of order $d$ (times $\log d$) suffices to start. For $k^*\ge3$ statistical queries and low-degree polynomials need $d^{k^*/2}$, and there is an
-# algorithm that reaches it (Damian et al. 2024). Several directions have a *grand staircase*: chapter 4's recursion with $E[\,\cdot\mid y,h_U]$ in place of $E[\,y\,\cdot\mid h_U]$.
+# With $k^*\le2$ a number of samples of order $d$ (times $\log d$) suffices to start. For $k^*\ge3$ statistical queries
+# and low-degree polynomials need $d^{k^*/2}$, and there is an algorithm that reaches it (Damian et al. 2024). Several
+# directions have a *grand staircase*: chapter 4's recursion with $E[\,\cdot\mid y,h_U]$ in place of
+# $E[\,y\,\cdot\mid h_U]$.
 
 # %%
 text = "He3(h1) + He2(h1)*h2" if SMALL else "He4(h1) + sign(h1*h2*h3)"
@@ -199,7 +214,8 @@ assert found.generative_exponent < found.leap
 # **1.** Compute $\lambda_2^2$ of $\mathrm{He}_4$, from $z^4-6z^2+3=y$. (By symmetry $\lambda_1=0$.)
 
 # %% tags=["solution"]
-# With u = z^2: (u - 3)^2 = y + 6, so u = 3 ± s, s = |z^2 - 3|; the second root exists if s < 3. Both signs of z are equally likely.
+# With u = z^2: (u - 3)^2 = y + 6, so u = 3 ± s, s = |z^2 - 3|; the second root exists if s < 3. Both signs of z are
+# equally likely.
 s = np.abs(grid**2 - 3)
 roots = np.array([3 + s, np.where(s < 3, 3 - s, np.nan)])
 likely = np.exp(-roots / 2) / np.sqrt(roots)  # |g'(z)| = 4 sqrt(u) |u - 3|, and |u - 3| = s is common to both
@@ -211,17 +227,21 @@ assert abs(density @ second**2 - 0.775) < 2e-3  # by binning four million sample
 # **2.** Show that $z^2e^{-z^2}$ has $\lambda_2=0$. Check the exponents with `featlab.analyse`.
 
 # %% tags=["solution"]
-# u = z^2 solves u e^-u = y: two roots, u_1 < 1 < u_2. Their weights u^(-1/2) e^(-u/2) / (|1 - u| e^-u) = y^(-1/2) / |1 - u| are in the
+# u = z^2 solves u e^-u = y: two roots, u_1 < 1 < u_2. Their weights u^(-1/2) e^(-u/2) / (|1 - u| e^-u) = y^(-1/2) / |1
+# - u| are in the
 # ratio 1/(1 - u_1) : 1/(u_2 - 1), so that E[u - 1 | y] is proportional to -1 + 1 = 0. The next even order is 4.
 found = featlab.analyse(featlab.target("h1**2*exp(-h1**2)"))
 assert (found.information_exponent, found.generative_exponent) == (4, 4)
 
 # %% [markdown]
-# **3.** Two steps on one batch do nothing for $y=\mathrm{He}_4(h)$ from an orthogonal start, although $k^*=2$. Why, and what would you try?
+# **3.** Two steps on one batch do nothing for $y=\mathrm{He}_4(h)$ from an orthogonal start, although $k^*=2$. Why,
+# and what would you try?
 
 # %% tags=["solution"]
-# E[z | y] = 0: whatever function of y the second step makes, it has no linear part. Order 2 multiplies an overlap that is there: it grows
-# by a factor at each pass, from d^(-1/2) in about log d passes; or one uses the matrix mean(T(y) x x^T), as in the next chapter.
+# E[z | y] = 0: whatever function of y the second step makes, it has no linear part. Order 2 multiplies an overlap that
+# is there: it grows
+# by a factor at each pass, from d^(-1/2) in about log d passes; or one uses the matrix mean(T(y) x x^T), as in the next
+# chapter.
 quiet = featlab.predict(
     "He4(h1)",
     featlab.ReusedBatch(2, 0.1),
@@ -235,11 +255,13 @@ assert abs(quiet.overlap.values[-1, 0, 0]) < 1e-4
 # %% [markdown]
 # ## What is still open
 #
-# - Two steps on one batch have an exact theory (dynamical mean field), many steps one that is exact and too expensive; what a network knows after hundreds of epochs on $n\sim d$ samples is
-#   known by simulation.
-# - That $d^{k^*/2}$ cannot be beaten is proved for statistical queries and low-degree polynomials, not for all algorithms that run in polynomial time; lattice methods do beat it for noiseless
-#   labels of some links. With noise in the label it is believed.
+# - Two steps on one batch have an exact theory (dynamical mean field), many steps one that is exact and too expensive;
+#   what a network knows after hundreds of epochs on $n\sim d$ samples is known by simulation.
+# - That $d^{k^*/2}$ cannot be beaten is proved for statistical queries and low-degree polynomials, not for all
+#   algorithms that run in polynomial time; lattice methods do beat it for noiseless labels of some links. With noise
+#   in the label it is believed.
 # - Which function of the label does Adam see, or a network with batch normalisation?
 #
-# **Papers.** Damian, Pillaud-Vivien, Lee, Bruna 2024 (2403.05529). Dandi et al. 2024 (2402.03220). Lee, Oko, Suzuki, Wu 2024 (2406.01581). Arnaboldi et al. 2024 (2405.15459). In featlab:
-# `featlab.ReusedBatch`, `featlab.Extragradient` ([simulating](../../simulating.md)). Next: [the best that can be done](06_message_passing.md).
+# **Papers.** Damian, Pillaud-Vivien, Lee, Bruna 2024 (2403.05529). Dandi et al. 2024 (2402.03220). Lee, Oko, Suzuki,
+# Wu 2024 (2406.01581). Arnaboldi et al. 2024 (2405.15459). In featlab: `featlab.ReusedBatch`, `featlab.Extragradient`
+# ([simulating](../../simulating.md)). Next: [the best that can be done](06_message_passing.md).

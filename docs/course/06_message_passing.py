@@ -1,8 +1,9 @@
 # %% [markdown]
 # # 6. Bayes-optimal learning, message passing and phase transitions
 #
-# So far an algorithm was given, and we asked what it costs. Now the other question: $n=\alpha d$ samples, the link known, all the time in the world or polynomial time. How much of
-# $w_*$ can be known? The answers are curves in $\alpha$ with kinks and jumps.
+# So far an algorithm was given, and we asked what it costs. Now the other question: $n=\alpha d$ samples, the link
+# known, all the time in the world or polynomial time. How much of $w_*$ can be known? The answers are curves in
+# $\alpha$ with kinks and jumps.
 
 # %%
 import os
@@ -18,22 +19,26 @@ SMALL = os.environ.get("FEATLAB_COURSE") == "small"
 # %% [markdown]
 # ## The one-dimensional problem inside
 #
-# Suppose that an estimate $\hat w$ of $w_*$ has the overlap $q=\langle\hat w,w_*\rangle=|\hat w|^2$ (a posterior mean has both equal). For a new sample, $\omega=\langle\hat w,x\rangle$ is what it knows of
-# $z=\langle w_*,x\rangle$: $z=\omega+\sqrt{1-q}\,\varepsilon$ with $\omega\sim N(0,q)$. Then comes the label. What it adds is the score
+# Suppose that an estimate $\hat w$ of $w_*$ has the overlap $q=\langle\hat w,w_*\rangle=|\hat w|^2$ (a posterior mean
+# has both equal). For a new sample, $\omega=\langle\hat w,x\rangle$ is what it knows of $z=\langle w_*,x\rangle$:
+# $z=\omega+\sqrt{1-q}\,\varepsilon$ with $\omega\sim N(0,q)$. Then comes the label. What it adds is the score
 #
 # $$ g_{\rm out}(y,\omega,V)=\frac{E[z\mid y,\omega]-\omega}{V},\qquad V=1-q, $$
 #
-# and with $n=\alpha d$ samples the precision with which each coordinate of $w_*$ is known is $\hat q=\alpha\,E[g_{\rm out}^2]$ (the Fisher information of $n$ samples over $d$ coordinates). A Gaussian
-# prior of variance 1 and a measurement of precision $\hat q$ give the posterior overlap $q=\hat q/(1+\hat q)$. So
+# and with $n=\alpha d$ samples the precision with which each coordinate of $w_*$ is known is
+# $\hat q=\alpha\,E[g_{\rm out}^2]$ (the Fisher information of $n$ samples over $d$ coordinates). A Gaussian prior of
+# variance 1 and a measurement of precision $\hat q$ give the posterior overlap $q=\hat q/(1+\hat q)$. So
 #
 # $$ \boxed{\;q_{t+1}=\frac{\hat q_t}{1+\hat q_t},\qquad \hat q_t=\alpha\,E\big[g_{\rm out}(y,\omega,1-q_t)^2\big]\;} $$
 #
-# This *state evolution* is followed exactly, as $d\to\infty$, by an algorithm: approximate message passing (AMP). Its stable fixed points are the maxima of a free entropy, whose highest is the best
-# that any method can do (Barbier et al. 2019; Aubin et al. 2018).
+# This *state evolution* is followed exactly, as $d\to\infty$, by an algorithm: approximate message passing (AMP). Its
+# stable fixed points are the maxima of a free entropy, whose highest is the best that any method can do (Barbier et
+# al. 2019; Aubin et al. 2018).
 #
 # ## Phase retrieval, by hand
 #
-# $y=|z|$: the sign of every measurement is lost. Two values are possible, $\pm y$, with odds $e^{\pm\omega y/V}$, so $E[z\mid y,\omega]=y\tanh(\omega y/V)$.
+# $y=|z|$: the sign of every measurement is lost. Two values are possible, $\pm y$, with odds $e^{\pm\omega y/V}$, so
+# $E[z\mid y,\omega]=y\tanh(\omega y/V)$.
 
 # %%
 nodes, weights = np.polynomial.hermite_e.hermegauss(101)
@@ -67,8 +72,9 @@ for alpha, reference in ((0.6, 0.052), (0.8, 0.216), (1.0, 0.476), (1.1, 0.69079
 # %% [markdown]
 # ## AMP in ten lines
 #
-# The naive iteration, $\hat w\leftarrow$ a step along $X^{\mathsf T}g_{\rm out}$, uses the same $X$ again and again, and correlates with itself (chapter 5 lived on that). AMP subtracts exactly that
-# self-correlation, the *Onsager term* $O$ below; then every iteration is as good as one on fresh data.
+# The naive iteration, $\hat w\leftarrow$ a step along $X^{\mathsf T}g_{\rm out}$, uses the same $X$ again and again,
+# and correlates with itself (chapter 5 lived on that). AMP subtracts exactly that self-correlation, the *Onsager term*
+# $O$ below; then every iteration is as good as one on fresh data.
 
 
 # %%
@@ -107,13 +113,15 @@ assert np.any(np.abs(mean - slower) > 4.5 * error + 1 / np.sqrt(dim) * slower)
 # %% [markdown]
 # ## Where it starts, and where it jumps
 #
-# Put $q\to0$. Then $E[z\mid y,\omega]\approx\omega\,E[z^2\mid y]$ for an even link, so $g_{\rm out}\approx\omega\,(E[z^2\mid y]-1)$ and
+# Put $q\to0$. Then $E[z\mid y,\omega]\approx\omega\,E[z^2\mid y]$ for an even link, so
+# $g_{\rm out}\approx\omega\,(E[z^2\mid y]-1)$ and
 #
 # $$ q_{t+1}\approx\alpha\,q_t\,E\big[(E[z^2\mid y]-1)^2\big]\quad\Longrightarrow\quad
 # \boxed{\;\alpha_c=\frac1{E\big[(E[z^2\mid y]-1)^2\big]}=\frac1{2\lambda_2^2}\;} $$
 #
-# with the $\lambda_2$ of chapter 5. For $|z|$, $E[z^2\mid y]=y^2$ and $\alpha_c=1/E(z^2-1)^2=\frac12$. Below $\alpha_c$ AMP learns *nothing*. If $E[z\mid y]\ne0$, it starts at any $\alpha$
-# (featlab's word is TRIVIAL; EASY is a finite $\alpha_c$; HARD is $\lambda_1=\lambda_2=0$, no start at any $\alpha$).
+# with the $\lambda_2$ of chapter 5. For $|z|$, $E[z^2\mid y]=y^2$ and $\alpha_c=1/E(z^2-1)^2=\frac12$. Below
+# $\alpha_c$ AMP learns *nothing*. If $E[z\mid y]\ne0$, it starts at any $\alpha$ (featlab's word is TRIVIAL; EASY is a
+# finite $\alpha_c$; HARD is $\lambda_1=\lambda_2=0$, no start at any $\alpha$).
 #
 # At larger $\alpha$ a second fixed point can exist that AMP does not reach from a weak start.
 
@@ -122,7 +130,7 @@ alphas = np.array([0.3, 0.7, 1.0, 1.3, 1.5] if SMALL else [0.2, 0.3, 0.4, 0.6, 0
 dim, seeds = (600, 8) if SMALL else (1000, 10)
 ends = np.array([[np.abs(amp(a, dim, 0.1, 150, seed, damping=0.2)[-1]) for seed in range(seeds)] for a in alphas])
 measured, error = ends.mean(1), ends.std(1, ddof=1) / np.sqrt(seeds)
-fine = np.concatenate([np.linspace(0.3, 1.12, 22), [1.1284, 1.129], np.linspace(1.14, 1.5, 5)])
+fine = np.concatenate([np.linspace(0.2, 1.12, 47), [1.1284, 1.129], np.linspace(1.14, 1.5, 5)])
 curves = [bayes_optimal("abs(h1)", a) for a in fine]
 events = threshold_sequence("abs(h1)", highest=2.0)
 
@@ -150,8 +158,10 @@ assert np.all(np.abs(measured - told)[clear] < bound[clear])
 assert np.any(np.abs(measured - wrong)[clear] > bound[clear])
 
 # %% [markdown]
-# Three phases: nothing can be learned ($\alpha<\frac12$); something, more and more; everything. Between $\alpha=1$ and $1.128$ the labels determine $w_*$ exactly, and no algorithm is known that finds it for every
-# link of this kind: a *computational gap*. Several directions have a matrix $Q$ in the place of $q$, and one threshold after the other: the grand staircase again, with constants.
+# Three phases: nothing can be learned ($\alpha<\frac12$); something, more and more; everything. Between $\alpha=1$ and
+# $1.128$ the labels determine $w_*$ exactly, and no algorithm is known that finds it for every link of this kind: a
+# *computational gap*. Several directions have a matrix $Q$ in the place of $q$, and one threshold after the other: the
+# grand staircase again, with constants.
 
 # %%
 pair = [bayes_optimal("sign(h1*h2)", a).uninformed.overlap[0, 0] for a in (2.0, 3.0, 4.0, 7.0)]
@@ -161,17 +171,21 @@ assert np.allclose(pair, [0, 0.2427, 0.6438, 0.9325], atol=2e-3)
 # %% [markdown]
 # ## Exercises
 #
-# **1.** For several directions the linearised iteration is $Q\leftarrow\alpha\,E[G(y)\,Q\,G(y)]$ with $G(y)=E[zz^{\mathsf T}-I\mid y]$ (Troiani et al. 2024). Find $\alpha_c$ of $\mathrm{sign}(h_1h_2)$.
+# **1.** For several directions the linearised iteration is $Q\leftarrow\alpha\,E[G(y)\,Q\,G(y)]$ with
+# $G(y)=E[zz^{\mathsf T}-I\mid y]$ (Troiani et al. 2024). Find $\alpha_c$ of $\mathrm{sign}(h_1h_2)$.
 
 # %% tags=["solution"]
-# E[z1 z2 | y] = y E|z1| E|z2| = 2y/pi, the diagonal is 0: G = (2y/pi) [[0, 1], [1, 0]], and G Q G = (4/pi^2) times Q with its two indices
+# E[z1 z2 | y] = y E|z1| E|z2| = 2y/pi, the diagonal is 0: G = (2y/pi) [[0, 1], [1, 0]], and G Q G = (4/pi^2) times Q
+# with its two indices
 # exchanged. The largest eigenvalue is 4/pi^2.
 found = featlab.analyse(featlab.target("sign(h1*h2)"))
 print(f"{np.pi**2 / 4:.5f}, featlab {found.alpha_c:.5f}")
 assert abs(found.alpha_c - np.pi**2 / 4) < 1e-6
 
 # %% [markdown]
-# **2.** The linearised AMP is a power iteration. For $|z|$ its matrix is $\frac1d\sum_j T(y_j)\,x_jx_j^{\mathsf T}$ with $T=1-1/E[z^2\mid y]=1-1/y^2$ (Mondelli, Montanari 2019; Luo et al. 2019). Does its top eigenvector know $w_*$ below and above $\alpha=\frac12$?
+# **2.** The linearised AMP is a power iteration. For $|z|$ its matrix is $\frac1d\sum_j T(y_j)\,x_jx_j^{\mathsf T}$
+# with $T=1-1/E[z^2\mid y]=1-1/y^2$ (Mondelli, Montanari 2019; Luo et al. 2019). Does its top eigenvector know $w_*$
+# below and above $\alpha=\frac12$?
 
 # %% tags=["solution"]
 d, draw = (400, np.random.default_rng(66)) if SMALL else (800, np.random.default_rng(66))
@@ -188,7 +202,8 @@ assert cosines[0.25] < cosines[1.0] / 3
 assert cosines[1.0] > 0.1
 
 # %% [markdown]
-# **3.** Use $\lambda_2$ of chapter 5, exercise 1, to find $\alpha_c$ of $\mathrm{He}_4$. How does noise in the label move it?
+# **3.** Use $\lambda_2$ of chapter 5, exercise 1, to find $\alpha_c$ of $\mathrm{He}_4$. How does noise in the label
+# move it?
 
 # %% tags=["solution"]
 # 1/(2 * 0.775) = 0.645. Noise blurs what the label says of z^2: lambda_2 falls, alpha_c rises; no exponent changes.
@@ -200,9 +215,14 @@ assert ratios[1] > ratios[0]
 # %% [markdown]
 # ## What is still open
 #
-# - That no polynomial-time algorithm beats AMP is a conjecture with exceptions: noiseless labels that are integers of some form fall to lattice reduction, $\alpha=1$ in phase retrieval too.
-# - Above HARD targets ($k^*\ge3$) message passing of this form is blind. Methods on tensors reach $d^{k^*/2}$ samples; a theory of constants there, with curves as sharp as these, is missing.
-# - Do neural networks trained by gradient descent reach AMP's thresholds? Close to, in experiments; the theorem is for one-step and two-step variants.
+# - That no polynomial-time algorithm beats AMP is a conjecture with exceptions: noiseless labels that are integers of
+#   some form fall to lattice reduction, $\alpha=1$ in phase retrieval too.
+# - Above HARD targets ($k^*\ge3$) message passing of this form is blind. Methods on tensors reach $d^{k^*/2}$ samples;
+#   a theory of constants there, with curves as sharp as these, is missing.
+# - Do neural networks trained by gradient descent reach AMP's thresholds? Close to, in experiments; the theorem is for
+#   one-step and two-step variants.
 #
-# **Papers.** Barbier, Krzakala, Macris, Miolane, Zdeborova 2019 (1708.03395). Aubin et al. 2018 (1806.05451). Troiani et al. 2024 (2405.15480). Defilippis et al. 2025 (2502.02545). In featlab: `featlab.BayesAmp`,
-# `featlab.theory.bayes_optimal`, [dimension reduction](../../dimension-reduction.md). Next: [structured data](07_structured_data.md).
+# **Papers.** Barbier, Krzakala, Macris, Miolane, Zdeborova 2019 (1708.03395). Aubin et al. 2018 (1806.05451). Troiani
+# et al. 2024 (2405.15480). Defilippis et al. 2025 (2502.02545). In featlab: `featlab.BayesAmp`,
+# `featlab.theory.bayes_optimal`, [dimension reduction](../../dimension-reduction.md). Next:
+# [structured data](07_structured_data.md).

@@ -1,8 +1,9 @@
 # %% [markdown]
 # # 7. Structured data
 #
-# Gaussian inputs that are the same in all directions are the hardest case. Real inputs have principal components, and labels tend to depend on them. The simplest model has one:
-# $x\sim N(0,I+\theta\,\mu\mu^{\mathsf T})$. When does such a *spike* help, whom, and how much?
+# Gaussian inputs that are the same in all directions are the hardest case. Real inputs have principal components, and
+# labels tend to depend on them. The simplest model has one: $x\sim N(0,I+\theta\,\mu\mu^{\mathsf T})$. When does such
+# a *spike* help, whom, and how much?
 
 # %%
 import math
@@ -18,18 +19,21 @@ SMALL = os.environ.get("FEATLAB_COURSE") == "small"
 draw = np.random.default_rng(7)
 
 # %% [markdown]
-# Let the label look along the spike, and keep its argument normalised: $y=g(h)$, $h=\langle x,\mu\rangle/\sqrt{1+\theta}\sim N(0,1)$ at every $\theta$. Large $d$ is described by powers: $\theta=d^{\,\beta}$ with
-# $0\le\beta\le1$.
+# Let the label look along the spike, and keep its argument normalised: $y=g(h)$,
+# $h=\langle x,\mu\rangle/\sqrt{1+\theta}\sim N(0,1)$ at every $\theta$. Large $d$ is described by powers:
+# $\theta=d^{\,\beta}$ with $0\le\beta\le1$.
 #
 # ## Kernels climb stairs in $\beta$
 #
-# Take $n\sim d$. Inner products are $\langle x,x'\rangle/d=\frac{1+\theta}d\,hh'+O(d^{-1/2})$, so that a kernel $\sum_jc_j(\langle x,x'\rangle/d)^j$ contains, for every degree $j$ of $h$, one eigenvalue of order
-# $(\theta/d)^j$. It is learned once $n\,(\theta/d)^j\gg1$. With $n\sim d$:
+# Take $n\sim d$. Inner products are $\langle x,x'\rangle/d=\frac{1+\theta}d\,hh'+O(d^{-1/2})$, so that a kernel
+# $\sum_jc_j(\langle x,x'\rangle/d)^j$ contains, for every degree $j$ of $h$, one eigenvalue of order $(\theta/d)^j$.
+# It is learned once $n\,(\theta/d)^j\gg1$. With $n\sim d$:
 #
 # $$ d\cdot d^{\,(\beta-1)j}\gg1\quad\Longleftrightarrow\quad \boxed{\;\beta>1-\frac1j\;} $$
 #
-# At $\beta=0$ only degree 1, as in chapter 1; between $1-\frac1j$ and $1-\frac1{j+1}$ all up to $j$ (Ba et al. 2023). The same target as in chapter 1, a third of its variance in each of three degrees; kernel ridge
-# regression from scratch, and its theory at two dimensions, one of them far beyond reach.
+# At $\beta=0$ only degree 1, as in chapter 1; between $1-\frac1j$ and $1-\frac1{j+1}$ all up to $j$ (Ba et al. 2023).
+# The same target as in chapter 1, a third of its variance in each of three degrees; kernel ridge regression from
+# scratch, and its theory at two dimensions, one of them far beyond reach.
 
 # %%
 TEXT = "(h1 + He2(h1)/sqrt(2) + He3(h1)/sqrt(6))/sqrt(3)"
@@ -84,20 +88,25 @@ assert np.allclose(plateaus, [2 / 3, 1 / 3, 0], atol=0.01)
 # %% [markdown]
 # ## A gradient step needs only the first stair
 #
-# A neuron with weights $w$ on the sphere, $m=\langle w,\mu\rangle\sim d^{-1/2}$. Its field $\langle w,x\rangle$ and the label's $h$ have the correlation
+# A neuron with weights $w$ on the sphere, $m=\langle w,\mu\rangle\sim d^{-1/2}$. Its field $\langle w,x\rangle$ and
+# the label's $h$ have the correlation
 #
 # $$ \rho=\frac{\sqrt{1+\theta}\,m}{\sqrt{1+\theta m^2}}\approx d^{\,(\beta-1)/2}, $$
 #
-# much larger than $m$: the spike turns the neuron towards itself before anything is learned. By the box of chapter 1, the mean gradient along $\mu$ for a link of information exponent $k$ is of order $\sqrt{1+\theta}\;\rho^{k-1}$; the noise
-# of $n\sim d$ samples is of order one. The signal wins if $\frac\beta2+\frac{(k-1)(\beta-1)}2>0$:
+# much larger than $m$: the spike turns the neuron towards itself before anything is learned. By the box of chapter 1,
+# the mean gradient along $\mu$ for a link of information exponent $k$ is of order $\sqrt{1+\theta}\;\rho^{k-1}$; the
+# noise of $n\sim d$ samples is of order one. The signal wins if $\frac\beta2+\frac{(k-1)(\beta-1)}2>0$:
 #
 # $$ \boxed{\;\beta>1-\frac1k\;} $$
 #
-# with $k$ the *lowest* degree of the link, where the kernel needs the *highest*, $p$. That is what features buy here (Ba et al. 2023; Mousavi-Hosseini et al. 2023).
+# with $k$ the *lowest* degree of the link, where the kernel needs the *highest*, $p$. That is what features buy here
+# (Ba et al. 2023; Mousavi-Hosseini et al. 2023).
 #
-# For a relu neuron and $y=\mathrm{He}_2(h)/\sqrt2$ the averages are elementary. $\sigma'=1(u>0)$ has the orthonormal coefficients $b_1=\frac1{\sqrt{2\pi}}$, $b_3=-b_1/\sqrt6$, and
-# $h_2(h)\,h=\sqrt3\,h_3+\sqrt2\,h_1$, so the gradient along $\mu$ is $S=\sqrt{1+\theta}\,s(\rho)$ with $s=\sqrt2\,b_1\rho+\sqrt3\,b_3\rho^3$. Along the rest of $w$ it is
-# $P=\frac{c_2\rho^2-\rho\,s}{\sqrt{1-\rho^2}}$, $c_2=\frac1{\sqrt{4\pi}}$. The noise has the squared length $E[y^2\sigma'^2]\,d/n=d/2n$, and of it $\frac52(1+\theta)/n$ along $\mu$, over which we average.
+# For a relu neuron and $y=\mathrm{He}_2(h)/\sqrt2$ the averages are elementary. $\sigma'=1(u>0)$ has the orthonormal
+# coefficients $b_1=\frac1{\sqrt{2\pi}}$, $b_3=-b_1/\sqrt6$, and $h_2(h)\,h=\sqrt3\,h_3+\sqrt2\,h_1$, so the gradient
+# along $\mu$ is $S=\sqrt{1+\theta}\,s(\rho)$ with $s=\sqrt2\,b_1\rho+\sqrt3\,b_3\rho^3$. Along the rest of $w$ it is
+# $P=\frac{c_2\rho^2-\rho\,s}{\sqrt{1-\rho^2}}$, $c_2=\frac1{\sqrt{4\pi}}$. The noise has the squared length
+# $E[y^2\sigma'^2]\,d/n=d/2n$, and of it $\frac52(1+\theta)/n$ along $\mu$, over which we average.
 
 
 # %%
@@ -152,10 +161,12 @@ figure.tight_layout()
 #
 # ## A spike that points elsewhere
 #
-# If $\langle\mu,w_*\rangle=d^{-\gamma}$, a plain gradient goes where the *inputs* are large. Dividing by the covariance (a normalised or preconditioned flow) mends it, and the number of samples that suffice is a map of three
+# If $\langle\mu,w_*\rangle=d^{-\gamma}$, a plain gradient goes where the *inputs* are large. Dividing by the
+# covariance (a normalised or preconditioned flow) mends it, and the number of samples that suffice is a map of three
 # regions (Mousavi-Hosseini et al. 2023): with $k$ the information exponent
 #
-# $$ n\sim d^{\,k}\;(\beta<\gamma),\qquad d^{\,1+(k-1)(1-2(\beta-\gamma))}\;(\gamma<\beta<2\gamma),\qquad d^{\,1+(k-1)(1-\beta)}\;(2\gamma<\beta). $$
+# $$ n\sim d^{\,k}\;(\beta<\gamma),\qquad d^{\,1+(k-1)(1-2(\beta-\gamma))}\;(\gamma<\beta<2\gamma),\qquad
+# d^{\,1+(k-1)(1-\beta)}\;(2\gamma<\beta). $$
 
 # %%
 exponents = {}
@@ -168,7 +179,8 @@ assert list(exponents.values()) == ["d^3", "d^2.6", "d^1.4"]
 # %% [markdown]
 # ## Exercises
 #
-# **1.** Which degrees does a kernel learn from $n=d^{\,\kappa}$ samples at a spike $\theta=d^{\,\beta}$? Compare with `featlab.theory.learned_degree` at $(\kappa,\beta)=(1.5,0)$, $(1,0.6)$, $(1.5,0.6)$.
+# **1.** Which degrees does a kernel learn from $n=d^{\,\kappa}$ samples at a spike $\theta=d^{\,\beta}$? Compare with
+# `featlab.theory.learned_degree` at $(\kappa,\beta)=(1.5,0)$, $(1,0.6)$, $(1.5,0.6)$.
 
 # %% tags=["solution"]
 # n (theta/d)^j >> 1 reads kappa > j (1 - beta): the largest whole j below kappa/(1 - beta).
@@ -178,8 +190,10 @@ for kappa, beta in ((1.5, 0.0), (1.0, 0.6), (1.5, 0.6)):
     assert degree == learned_degree(kappa, beta)
 
 # %% [markdown]
-# **2.** At which $\beta$ are signal and noise of a gradient equal at finite $d$, for $\mathrm{He}_2$? Find it from `cosine_law` for $d=10^3,10^6,10^{12}$, and compare with `featlab.theory.aligning_exponent` (another student: relu
+# **2.** At which $\beta$ are signal and noise of a gradient equal at finite $d$, for $\mathrm{He}_2$? Find it from
+# `cosine_law` for $d=10^3,10^6,10^{12}$, and compare with `featlab.theory.aligning_exponent` (another student: relu
 # neurons with random biases).
+
 
 # %% tags=["solution"]
 def crossing(dim):
@@ -197,26 +211,34 @@ if not SMALL:
     assert abs(theirs[2] - 0.5) < abs(theirs[0] - 0.5)
 
 # %% [markdown]
-# **3.** Shuffle the labels. Does a gradient still align with $\mu$ at large $\beta$? Measure, and say what that means for one who sees features align.
+# **3.** Shuffle the labels. Does a gradient still align with $\mu$ at large $\beta$? Measure, and say what that means
+# for one who sees features align.
 
 # %% tags=["solution"]
-# The noise of the gradient has the covariance of the inputs: along mu it is theta/d of the rest. Not for theta << d, but the feature <x, G> is
-# larger along mu by another factor theta: above beta = 1/2 features know mu even if the labels say nothing. A control with shuffled labels is needed.
+# The noise of the gradient has the covariance of the inputs: along mu it is theta/d of the rest. Not for theta << d,
+# but the feature <x, G> is
+# larger along mu by another factor theta: above beta = 1/2 features know mu even if the labels say nothing. A control
+# with shuffled labels is needed.
 X, h = spiked_inputs(2 * dim, dim, 0.8)
 y = draw.permutation((h[:, 0] ** 2 - 1) / np.sqrt(2))
 W = draw.standard_normal((neurons, dim)) / np.sqrt(dim)
 gradients = (y[:, None] * (X @ W.T > 0)).T @ X / len(X)
 features = np.corrcoef((X @ gradients.T).T, h[:, 0])[-1, :-1] ** 2
 cosines = gradients[:, 0] ** 2 / np.sum(gradients**2, 1)
-print(f"squared cosine of gradients with mu {cosines.mean():.3f}, squared correlation of features with h {features.mean():.3f}")
+print(f"squared cosine of gradients with mu {cosines.mean():.3f}")
+print(f"squared correlation of features with h {features.mean():.3f}")
 assert features.mean() > 2 * cosines.mean()
 
 # %% [markdown]
 # ## What is still open
 #
-# - One spike is a caricature of a covariance. For power laws in the spectrum, kernels have an elaborate theory, and one-step feature learning has first results.
-# - The conditions above are sufficient: features align already for $\beta>(k-1)/(k+1)$ by a count of sizes, which simulations support and nobody has proved.
-# - A lower bound for networks under a spike, to compare the map with, is missing; so is a critical ratio $\alpha_c(\beta)$ for message passing.
+# - One spike is a caricature of a covariance. For power laws in the spectrum, kernels have an elaborate theory, and
+#   one-step feature learning has first results.
+# - The conditions above are sufficient: features align already for $\beta>(k-1)/(k+1)$ by a count of sizes, which
+#   simulations support and nobody has proved.
+# - A lower bound for networks under a spike, to compare the map with, is missing; so is a critical ratio
+#   $\alpha_c(\beta)$ for message passing.
 #
-# **Papers.** Ba, Erdogdu, Suzuki, Wang, Wu 2023 (spiked covariance). Mousavi-Hosseini, Wu, Suzuki, Erdogdu 2023 (2309.03843). Donhauser, Wu, Yang 2021 (2104.04244). In featlab: [structured data](../../structured-data.md),
+# **Papers.** Ba, Erdogdu, Suzuki, Wang, Wu 2023 (spiked covariance). Mousavi-Hosseini, Wu, Suzuki, Erdogdu 2023
+# (2309.03843). Donhauser, Wu, Yang 2021 (2104.04244). In featlab: [structured data](../../structured-data.md),
 # [flows](../../flows.md), [kernels](../../kernels.md). Next: [depth](08_depth.md).

@@ -1,12 +1,14 @@
 # %% [markdown]
 # # 8. Depth
 #
-# Two layers find directions. What do three find that two do not? A function made for the question (Dandi, Pesce, Zdeborova, Krzakala 2025) is a **tree**: many directions feed one hidden field, and the label is a
-# function of that field,
+# Two layers find directions. What do three find that two do not? A function made for the question (Dandi, Pesce,
+# Zdeborova, Krzakala 2025) is a **tree**: many directions feed one hidden field, and the label is a function of that
+# field,
 #
 # $$ y=g(h^*),\qquad h^*=\frac1{\sqrt D}\sum_{i=1}^{D}a_i\,P(\langle w_i^*,x\rangle),\qquad D=d^{\,e},\;a_i=\pm1 . $$
 #
-# To a first layer the $D$ directions can be seen, to a second one the field $h^*$; a third has a function of one variable left.
+# To a first layer the $D$ directions can be seen, to a second one the field $h^*$; a third has a function of one
+# variable left.
 
 # %%
 import os
@@ -15,7 +17,6 @@ from itertools import combinations_with_replacement
 import matplotlib.pyplot as plt
 import numpy as np
 
-import featlab
 from featlab.theory import tree_limits, tree_risks, tree_thresholds
 
 SMALL = os.environ.get("FEATLAB_COURSE") == "small"
@@ -35,12 +36,15 @@ def g(h):
 # %% [markdown]
 # ## What is left to whom
 #
-# $h^*$ is a sum of many independent terms: as $D$ grows it becomes Gaussian, with variance $v=E\,P^2=\frac12+\frac16$. So does its part $h^*_{\le q}$ of degree up to $q$ in $x$, of variance $v_q$. A polynomial of degree $q$ in the
-# *inputs* that fits $g(h^*)$ can, for large $D$, only be linear in $h^*_{\le q}$: products of several $P$'s have degree $2q$ and more. By the regression formula it leaves
+# $h^*$ is a sum of many independent terms: as $D$ grows it becomes Gaussian, with variance $v=E\,P^2=\frac12+\frac16$.
+# So does its part $h^*_{\le q}$ of degree up to $q$ in $x$, of variance $v_q$. A polynomial of degree $q$ in the
+# *inputs* that fits $g(h^*)$ can, for large $D$, only be linear in $h^*_{\le q}$: products of several $P$'s have
+# degree $2q$ and more. By the regression formula it leaves
 #
 # $$ \boxed{\;\mathrm{Var}\,y-\frac{E[g(h)\,h]^2\,v_q}{v^2}\;} $$
 #
-# A quadratic kernel has $q=2$. A two-layer network that knows all $w_i^*$ has $q=3$: still linear in $h^*$. Three layers fit $g$, and leave nothing.
+# A quadratic kernel has $q=2$. A two-layer network that knows all $w_i^*$ has $q=3$: still linear in $h^*$. Three
+# layers fit $g$, and leave nothing.
 
 # %%
 nodes, weights = np.polynomial.hermite_e.hermegauss(120)
@@ -61,10 +65,12 @@ assert np.allclose(mine, [0.6939, 0.2723, 0.1318], atol=2e-4)  # numbers of the 
 #
 # $$ E[\,y\,(xx^{\mathsf T}-I)\,]=s\sum_i a_i\,w_i^*w_i^{*\mathsf T},\qquad s=\frac{E[g'(h)]\;E[P'']}{\sqrt D}. $$
 #
-# The empirical matrix adds noise, a symmetric matrix whose spectrum ends at $2\tau$, $\tau^2=E[y^2]\,d/n$. A spike of strength $s$ in such a matrix is seen iff $s>\tau$, and its eigenvector then has the squared cosine $1-\tau^2/s^2$ with $w_i^*$ (Baik, Ben
-# Arous, Péché again, now for symmetric matrices). So
+# The empirical matrix adds noise, a symmetric matrix whose spectrum ends at $2\tau$, $\tau^2=E[y^2]\,d/n$. A spike of
+# strength $s$ in such a matrix is seen iff $s>\tau$, and its eigenvector then has the squared cosine $1-\tau^2/s^2$
+# with $w_i^*$ (Baik, Ben Arous, Péché again, now for symmetric matrices). So
 #
-# $$ \boxed{\;n>\frac{E[y^2]}{E[g'(h)]^2}\;d\,D\;}\qquad\text{and}\qquad \cos^2=1-\frac{E[y^2]}{E[g']^2}\cdot\frac{d\,D}{n}: $$
+# $$ \boxed{\;n>\frac{E[y^2]}{E[g'(h)]^2}\;d\,D\;}\qquad\text{and}\qquad
+# \cos^2=1-\frac{E[y^2]}{E[g']^2}\cdot\frac{d\,D}{n}: $$
 #
 # $n\sim d\,D=d^{\,1+e}$ samples, where a kernel needs $d^2$ and $d^3$ to see the same terms.
 
@@ -93,9 +99,12 @@ ratios = np.array([2.0, 6.0, 20.0]) if SMALL else np.array([0.5, 1.0, 2.0, 4.0, 
 figure, axes = plt.subplots(figsize=(6.5, 3.4))
 gaps = []
 for dim, colour in zip(dims, ("C0", "C1", "C2"), strict=False):
-    shares = np.array([
-        [np.sum(directions(*sample(int(r * dim * D), dim, D)[:2], D)[:D] ** 2) / D for _ in range(seeds)] for r in ratios
-    ])
+    shares = np.array(
+        [
+            [np.sum(directions(*sample(int(r * dim * D), dim, D)[:2], D)[:D] ** 2) / D for _ in range(seeds)]
+            for r in ratios
+        ]
+    )
     mean, error = shares.mean(1), shares.std(1, ddof=1) / np.sqrt(seeds)
     axes.errorbar(ratios, mean, 2 * error, fmt=colour + "o-", lw=0.6, label=f"d = {dim}, D = {D}")
     gaps.append((mean[-1] - (1 - constant / ratios[-1]), error[-1]))
@@ -109,12 +118,15 @@ assert all(abs(gap) < 4 * error + 1 / D for gap, error in gaps)  # h* is Gaussia
 assert all(abs(gap - 0.2) > 4 * error + 1 / D for gap, error in gaps if error < 0.01)
 
 # %% [markdown]
-# Curves at different $d$ lie on each other when drawn against $n/(dD)$. (At $D=8$ the field is not quite Gaussian, and random subspaces contain $D/d$ of $W^*$ for nothing.)
+# Curves at different $d$ lie on each other when drawn against $n/(dD)$. (At $D=8$ the field is not quite Gaussian, and
+# random subspaces contain $D/d$ of $W^*$ for nothing.)
 #
 # ## Then the field, then the function
 #
-# With $D$ directions known, everything else is a problem in $D$ dimensions. A second layer on features of them fits $\hat h$, the best polynomial of degree 3 in the $D$ coordinates: as we saw, that is $h^*$ times a number, plus errors. A third layer fits one function of
-# one variable, $\hat h\mapsto y$. All by least squares, each on samples of its own.
+# With $D$ directions known, everything else is a problem in $D$ dimensions. A second layer on features of them fits
+# $\hat h$, the best polynomial of degree 3 in the $D$ coordinates: as we saw, that is $h^*$ times a number, plus
+# errors. A third layer fits one function of one variable, $\hat h\mapsto y$. All by least squares, each on samples of
+# its own.
 
 
 # %%
@@ -125,7 +137,7 @@ def polynomials(Z):
 
 
 def three_layers(n, dim, D):
-    """Risks over the variance of the label after the second and after the third layer, and the correlation of h_hat with h*."""
+    """Risk / Var y after the second and after the third layer, and the correlation of h_hat with h*."""
     X, y, _ = sample(n, dim, D)
     W = directions(X, y, D)
     X, y, _ = sample(n, dim, D)
@@ -136,7 +148,11 @@ def three_layers(n, dim, D):
     X, y, hidden = sample(20_000, dim, D)
     field = polynomials(X @ W) @ fitted
     seen = np.clip(field, *last.domain)  # a polynomial is nothing outside of where it was fitted
-    return np.mean((y - field) ** 2) / y.var(), np.mean((y - last(seen)) ** 2) / y.var(), np.corrcoef(field, hidden)[0, 1]
+    return (
+        np.mean((y - field) ** 2) / y.var(),
+        np.mean((y - last(seen)) ** 2) / y.var(),
+        np.corrcoef(field, hidden)[0, 1],
+    )
 
 
 dim, D, seeds = (30, 4, 4) if SMALL else (60, 5, 6)
@@ -156,7 +172,9 @@ assert mean[-1, 1] < mean[-1, 0] - 4 * np.hypot(*error[-1, :2])
 assert mean[-1, 2] > 0.85
 
 # %% [markdown]
-# The third layer takes what the second cannot. The same with neurons, gradient steps and a preconditioner is `featlab.Layerwise`; that it works from $n\sim d^{\max(1+e,\,ke)}$ samples, $k$ the degree of $P$, is the theorem of the paper.
+# The third layer takes what the second cannot. The same with neurons, gradient steps and a preconditioner is
+# `featlab.Layerwise`; that it works from $n\sim d^{\max(1+e,\,ke)}$ samples, $k$ the degree of $P$, is the theorem of
+# the paper.
 
 # %%
 powers = tree_thresholds(TREE)
@@ -175,21 +193,27 @@ assert np.isclose(risks[3].kernel, mine[1] / mine[0], atol=1e-3)
 # %% [markdown]
 # ## Exercises
 #
-# **1.** How fast does $h^*$ become Gaussian? Compute the excess kurtosis of $P(z)$, predict that of $h^*$ at $D=10$, and measure it.
+# **1.** How fast does $h^*$ become Gaussian? Compute the excess kurtosis of $P(z)$, predict that of $h^*$ at $D=10$,
+# and measure it.
 
 # %% tags=["solution"]
-# Cumulants of independent terms add: the fourth of a sum of D terms over sqrt(D) is 1/D of that of one, in units of the variance squared.
+# Cumulants of independent terms add: the fourth of a sum of D terms over sqrt(D) is 1/D of that of one, in units of the
+# variance squared.
 excess = weights @ P(nodes) ** 4 / v**2 - 3
 _, _, hidden = sample(200_000, 10, 10)
 parts = np.array([np.mean(part**4) / np.mean(part**2) ** 2 - 3 for part in hidden.reshape(20, -1)])
 print(f"{excess / 10:.2f} told, {parts.mean():.2f} ± {parts.std(ddof=1) / 20**0.5:.2f} measured")
-assert abs(parts.mean() - excess / 10) < 5 * parts.std(ddof=1) / 20**0.5 + 0.1 * excess / 10  # ratios of heavy tails are biased
+assert (
+    abs(parts.mean() - excess / 10) < 5 * parts.std(ddof=1) / 20**0.5 + 0.1 * excess / 10
+)  # ratios of heavy tails are biased
 
 # %% [markdown]
-# **2.** Without $\mathrm{He}_2$ in $P$, say $P=\mathrm{He}_3/6$: what does $E[y(xx^{\mathsf T}-I)]$ show, and what would a first layer need?
+# **2.** Without $\mathrm{He}_2$ in $P$, say $P=\mathrm{He}_3/6$: what does $E[y(xx^{\mathsf T}-I)]$ show, and what
+# would a first layer need?
 
 # %% tags=["solution"]
-# E[P''] = 0: nothing. Order 3 in each direction: a tensor of strength D^(-1/2), against the noise of order-3 correlations. By chapter 2 a neuron needs
+# E[P''] = 0: nothing. Order 3 in each direction: a tensor of strength D^(-1/2), against the noise of order-3
+# correlations. By chapter 2 a neuron needs
 # about d^2 samples instead of d at D = 1. The information exponent of P has to be 2 in the theorem, and this is why.
 X = draw.standard_normal((20_000, 40))
 y = g(np.sum((X[:, :4] ** 3 - 3 * X[:, :4]) / 6 * np.resize([1.0, -1.0], 4), axis=1) / 2)
@@ -199,7 +223,8 @@ print(f"share of W* found: {share:.2f}; with He2 {reference:.2f}; by chance {4 /
 assert share < 0.4 < 0.9 < reference
 
 # %% [markdown]
-# **3.** For which $e$ and degree $k$ of $P$ do three layers still need fewer samples than a kernel of degree $k$? When does finding the field cost more than finding the directions?
+# **3.** For which $e$ and degree $k$ of $P$ do three layers still need fewer samples than a kernel of degree $k$? When
+# does finding the field cost more than finding the directions?
 
 # %% tags=["solution"]
 # A kernel needs d^k. max(1 + e, k e) < k for all e < 1 and k >= 2. k e > 1 + e iff e > 1/(k - 1).
@@ -211,8 +236,11 @@ for e, k_text, degree in ((0.25, "He2(h1)", 2), (0.75, "He2(h1) + He3(h1)", 3)):
 # %% [markdown]
 # ## What is still open
 #
-# - Nobody has shown that two layers *cannot* do better: the separation is between algorithms that are analysed, layer by layer, with fresh samples and a preconditioner.
-# - Trained all at once, deep networks do learn such trees faster than shallow ones (in experiments). The dynamics of that is out of reach today.
+# - Nobody has shown that two layers *cannot* do better: the separation is between algorithms that are analysed, layer
+#   by layer, with fresh samples and a preconditioner.
+# - Trained all at once, deep networks do learn such trees faster than shallow ones (in experiments). The dynamics of
+#   that is out of reach today.
 # - Where in nature is the hierarchy of trees? A test that tells from data whether depth would help does not exist.
 #
-# **Papers.** Dandi, Pesce, Zdeborova, Krzakala 2025 (2502.13961). In featlab: [depth](../../depth.md), with runs of the networks themselves. Next: [your own target](09_your_own_target.md).
+# **Papers.** Dandi, Pesce, Zdeborova, Krzakala 2025 (2502.13961). In featlab: [depth](../../depth.md), with runs of
+# the networks themselves. Next: [your own target](09_your_own_target.md).
