@@ -88,7 +88,9 @@ def test_plan_counts_and_estimates(file: Path) -> None:
     estimate = re.fullmatch(r"time       about (\S+) seconds if .* cost the same, (\S+) seconds on 2 workers", lines[4])
     assert estimate is not None
     assert 6.0 <= float(estimate[1]) < 9  # twelve times half a second
-    assert float(estimate[2]) == pytest.approx(float(estimate[1]) / 2, rel=0.02)
+    first, again = re.findall(r"([\d.]+) seconds", lines[3] + ", then 0 seconds")[:2]
+    loading = max(0.0, float(first) - float(again))  # what every worker does: it is not shared out
+    assert float(estimate[1]) / 2 - 0.01 <= float(estimate[2]) <= (float(estimate[1]) + loading) / 2 + 0.01
     memory = re.fullmatch(r"memory     (\d+) MB a worker", lines[5])
     assert memory is not None
     assert 8 < int(memory[1]) < 500
