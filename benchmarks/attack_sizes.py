@@ -238,7 +238,7 @@ def _resident(name: str) -> int:
 ATTACKS = (
     Attack(
         "sizes",
-        "sizes that nobody has: refused with an estimate, or started with one",
+        "sizes that nobody has, such as `--seeds 1e12`: refused with an estimate, or started with one",
         ask_for_too_much,
         ("fault", "died", "endless without a word"),
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -30,3 +31,13 @@ def test_command_lines_are_drawn_from_the_commands_themselves() -> None:
     drawn = [next(lines) for _ in range(40)]
     assert {line[0] for line in drawn} == {"simulate", "predict", "compare", "explain"}
     assert any("--samples" in line for line in drawn)
+
+
+def test_the_table_in_the_documents_is_that_of_the_campaign() -> None:
+    """A row for each attack, with its words, and with every count that must be zero."""
+    text = (Path(__file__).parents[1] / "docs" / "reliability.md").read_text(encoding="utf-8")
+    for name, attack in attacks().items():
+        never = ", ".join(f"0 {what}" for what in attack.never)
+        assert re.search(rf"^\| `{name}` \| {re.escape(attack.words)} \| .* \| {re.escape(never)} \|$", text, re.M), (
+            name
+        )

@@ -88,7 +88,9 @@ def test_plan_counts_and_estimates(file: Path) -> None:
     estimate = re.fullmatch(r"time       about (\S+) seconds if .* cost the same, (\S+) seconds on 2 workers", lines[4])
     assert estimate is not None
     assert 6.0 <= float(estimate[1]) < 9  # twelve times half a second
-    assert float(estimate[2]) == pytest.approx(float(estimate[1]) / 2, rel=0.02)
+    first, again = re.findall(r"([\d.]+) seconds", lines[3] + ", then 0 seconds")[:2]
+    loading = max(0.0, float(first) - float(again))  # what every worker does: it is not shared out
+    assert float(estimate[1]) / 2 - 0.01 <= float(estimate[2]) <= (float(estimate[1]) + loading) / 2 + 0.01
     memory = re.fullmatch(r"memory     (\d+) MB a worker", lines[5])
     assert memory is not None
     assert 8 < int(memory[1]) < 500
@@ -231,15 +233,18 @@ def test_interrupted_and_resumed(file: Path) -> None:
 
 
 def test_a_second_process_is_refused_or_waits(file: Path) -> None:
-    file.write_text(STUDY.replace("scale = 2", "sleep = 0.5"))
-    with start("run", file) as first:
-        _wait_for_rows(file, 1)
-        refused = study("run", file)
-        assert refused.exit_code == 4
-        assert "another process is writing to it" in refused.stderr
-        waited = study("run", file, "--wait")
-        assert waited.stdout.startswith("3 of 3 done")
-        assert first.wait(30) == 0
+    """The first is this one, which holds the store for as long as the others need to find that out."""
+    with Store(file.with_suffix(".sqlite")) as held:
+        with start("run", file) as refused:
+            assert "another process is writing to it" in refused.communicate(timeout=60)[1]
+        assert refused.returncode == 4
+        with start("run", file, "--wait") as waiting:
+            with pytest.raises(subprocess.TimeoutExpired):
+                waiting.wait(0.5)
+            assert not held.outcomes()
+            held.close()
+            assert waiting.communicate(timeout=60)[0].startswith("3 of 3 done")
+    assert waiting.returncode == 0
     with Store(file.with_suffix(".sqlite")) as store:
         assert len(store.outcomes()) == 3
 

@@ -320,7 +320,7 @@ def test_a_job_that_cannot_be_noted_is_said(
         path.write_text(text)
 
     monkeypatch.setattr("featlab.study.slurm.write_text", full)
-    with pytest.raises(StoreFault, match="job 17 runs, but that cannot be noted: No space left .* `scancel 17`"):
+    with pytest.raises(StoreFault, match=r"job 17 runs, but that cannot be noted: No space left .* `scancel 17`"):
         handed_over(tmp_path / "sweep.sqlite")
 
 

@@ -27,7 +27,8 @@ from featlab.study.records import Record, lost, perform
 from featlab.study.runner import RunPoint
 
 _GOODBYE_SECONDS = 5.0
-_LAST_WORDS_SECONDS = 2.0
+# One that is dying by itself is waited for, or its end would be said to be ours; a busy machine takes seconds for it.
+_LAST_WORDS_SECONDS = 20.0
 _READY = "ready"
 
 
