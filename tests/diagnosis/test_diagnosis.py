@@ -79,17 +79,22 @@ def test_noise_is_called_noise() -> None:
     assert diagnosis.to_html().count("<svg") == 2
 
 
-def test_theory_lies_over_the_linear_curve() -> None:
-    """On a linear target; a theory with half the noise would be off by a third where samples are many."""
+def test_theory_lies_over_the_curves() -> None:
+    """On a linear target; a theory with half the noise would be off by a third where samples are many. That of kernels
+    and random features neglects corrections of relative order 1/d; it is not drawn over correlated columns."""
     draw = np.random.default_rng(3)
     inputs = draw.standard_normal((1200, 30))
     labels = inputs[:, 0] + draw.standard_normal(1200)
-    curve = featlab.diagnose(inputs, labels).findings.curves[0]
-    assert curve.kind == "linear"
-    assert curve.theory is not None
-    allowed = 3 * np.maximum(curve.error, 0.5 / np.sqrt(300))  # of 300 rows of a test, each of about half the variance
-    assert np.all(np.abs(curve.mean - curve.theory) < allowed)
-    assert abs(curve.mean[-1] - curve.theory[-1] / 2) > allowed[-1]
+    curves = featlab.diagnose(inputs, labels).findings.curves
+    assert [curve.kind for curve in curves if curve.theory is not None] == ["linear", "kernel", "random features"]
+    for curve, neglected in zip(curves, (0, 1 / 30, 1 / 30), strict=False):
+        assert curve.theory is not None
+        # Of 300 rows of a test, each of about half the variance.
+        allowed = 3 * np.maximum(curve.error, 0.5 / np.sqrt(300)) + neglected * curve.theory
+        assert np.all(np.abs(curve.mean - curve.theory) < allowed)
+        assert abs(curve.mean[-1] - curve.theory[-1] / 2) > allowed[-1]
+    assert known().findings.inputs.spectrum.spikes
+    assert [curve.kind for curve in known().findings.curves if curve.theory is not None] == ["linear"]
 
 
 @pytest.mark.parametrize("name", ["diabetes", "breast_cancer", "digits", "wine"])

@@ -1,4 +1,4 @@
-"""A small sample of benchmarks/diagnose.py: every law of the inputs, real inputs with planted labels, theory over curves."""
+"""A small sample of benchmarks/diagnose.py: laws of the inputs, planted labels, theory over curves."""
 
 from __future__ import annotations
 

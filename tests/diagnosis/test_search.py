@@ -41,8 +41,8 @@ def inputs_of(kind: str, draw: np.random.Generator) -> Floats:
 @pytest.mark.parametrize("kind", ["isotropic", "spiked", "heavy-tailed", "discrete"])
 @pytest.mark.parametrize("labels", ["continuous", "binary"])
 def test_noise_shows_directions_at_the_stated_level_only(kind: str, labels: str) -> None:
-    """40 draws for each law: more alarms than binomial(40, 5%) has with a chance of 1e-4 would be a fault."""
-    draws, alarms = 40, 0
+    """25 draws for each law: more alarms than binomial(25, 5%) has with a chance of 1e-4 would be a fault."""
+    draws, alarms = 25, 0
     for seed in range(draws):
         draw = np.random.default_rng([seed, 7])
         inputs, outcome = inputs_of(kind, draw), draw.standard_normal(150)
@@ -55,15 +55,15 @@ def test_noise_shows_directions_at_the_stated_level_only(kind: str, labels: str)
     [("h1", 1, 1), ("h1**2", 1, 2), ("h1*h2", 2, 2), ("h1 + h1*h2", 2, 1), ("relu(h1)", 1, 1)],
 )
 def test_the_number_of_directions_and_their_span(text: str, count: int, order: int) -> None:
-    """Of ten draws at most two may find another number: one too many has a chance of about 5%."""
+    """Of six draws at most two may find another number: one too many has a chance of about 5%, three of six .2%."""
     right = 0
-    for seed in range(10):
+    for seed in range(6):
         found = searched(sampled(text, 800, 20, seed), seed)
         assert found.steps[0].order == order
         right += len(found.rows) == count
         if len(found.rows) == count:
             assert np.linalg.svd(found.rows[:, :count], compute_uv=False)[-1] > 0.9
-    assert right >= 8
+    assert right >= 4
 
 
 def test_what_two_orders_cannot_see_is_not_claimed() -> None:
