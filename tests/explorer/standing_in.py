@@ -16,8 +16,9 @@ from typing import Any
 from fastapi import FastAPI
 
 from featlab.explorer.app import create_app
+from featlab.explorer.lanes import Lane, Limits
 from featlab.explorer.worker import serve
-from featlab.explorer.workers import Lane, Limits, Workers
+from featlab.explorer.workers import Workers
 
 HERE = "http://127.0.0.1:8765"
 

@@ -141,6 +141,13 @@ def test_an_address_that_is_taken_is_said() -> None:
     assert "Traceback" not in result.stderr
 
 
+def test_what_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("featlab.cli.explore.find_spec", lambda name: None)
+    result = CliRunner().invoke(app, ["explore"])
+    assert result.exit_code == 2
+    assert 'pip install "featlab[web]"' in result.stderr
+
+
 def test_an_address_of_another_machine_is_said() -> None:
     result = CliRunner().invoke(app, ["explore", "--host", "203.0.113.7", "--port", "0", "--no-browser"])
     assert result.exit_code == 4

@@ -7,7 +7,9 @@ import json
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from multiprocessing import Pipe
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -15,8 +17,9 @@ from featlab import interruption
 from featlab.explorer import questions
 from featlab.explorer.answers import Answers
 from featlab.explorer.faults import Fault
-from featlab.explorer.workers import Lane, Limits, Workers
-from tests.explorer.standing_in import in_thread, standing_in
+from featlab.explorer.lanes import Lane, Limits
+from featlab.explorer.workers import Workers
+from tests.explorer.standing_in import standing_in
 
 ONE = (Lane(("parse", "analyse"), 1, 60.0),)
 
@@ -146,7 +149,7 @@ def test_time_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_memory_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held(monkeypatch)
     taken = iter([10, 10, 1000])
-    monkeypatch.setattr("featlab.explorer.workers._Worker.memory", property(lambda worker: next(taken, 0)))
+    monkeypatch.setattr("featlab.explorer.handed.Worker.memory", property(lambda worker: next(taken, 0)))
 
     async def work(workers: Workers) -> Fault:
         with pytest.raises(Fault) as caught:
@@ -293,10 +296,10 @@ def test_workers_that_die_at_once_are_not_started_for_ever() -> None:
     started = []
 
     def stillborn(lane: Lane) -> Any:
-        process, pipe = in_thread(lane)
-        process.kill()
-        started.append(process)
-        return process, pipe
+        ours, theirs = Pipe()
+        theirs.close()
+        started.append(Mock(pid=None))
+        return started[-1], ours
 
     async def work(workers: Workers) -> Fault:
         with pytest.raises(Fault) as caught:

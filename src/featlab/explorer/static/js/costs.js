@@ -15,7 +15,7 @@ export function log10Samples(cost, dim) {
 }
 
 export function costsPart() {
-  const picture = new Picture({ title: "Samples that are needed, against d", name: "costs", height: 460, level: "h2" });
+  const picture = new Picture({ title: "Samples that are needed, against d", name: "costs", height: 460 });
   const lines = el("div");
   const dial = slider("Dimension d", { id: "dim", min: 1, max: 6, step: 0.05, value: Math.log10(state().dim), shown: (log) => short(Math.round(10 ** log)),
     moved: (log) => change({ dim: Math.round(10 ** log) }, "dim") });

@@ -1,9 +1,10 @@
 // Theory and seeds over time: the directions that are found, and the risk.
 
-import { el } from "./dom.js";
+import { el, perFrame } from "./dom.js";
 import { Picture } from "./plots.js";
 
 const MOST_ROWS = 60;
+const MOST_FAINT = 24; // seeds that are drawn one by one
 
 export function curvesPart() {
   const found = new Picture({ title: "Directions found", name: "found", height: 360 });
@@ -25,11 +26,12 @@ export function curvesPart() {
     risk.element.hidden = !name;
     return name && risk.draw((palette) => overTime(palette, { theory, seeds, lines: [name], values: (record) => column(record, name), title: one.data[name].meaning ?? name, y: name.replaceAll("_", " ") }));
   }
+  const soon = perFrame(draw);
   return {
     element,
     theory(record) { theory = record; draw(); },
     begin() { seeds = []; draw(); },
-    seed(record) { seeds.push(record); draw(); },
+    seed(record) { seeds.push(record); soon(); },
   };
 }
 
@@ -55,7 +57,7 @@ function overTime(palette, { theory, seeds, lines, values, title, y, range }) {
   lines.forEach((line, place) => {
     const colour = palette.series[place % palette.series.length];
     const label = lines.length > 1 ? line : "";
-    measured.forEach((rows, seed) => traces.push({ type: "scatter", mode: single ? "markers" : "lines", x: seeds[seed].time, y: rows.map((row) => row[place]), line: { color: colour, width: 1 }, marker: { color: colour, size: 5 }, opacity: 0.3, showlegend: false, hoverinfo: "skip" }));
+    measured.slice(0, MOST_FAINT).forEach((rows, seed) => traces.push({ type: "scatter", mode: single ? "markers" : "lines", x: seeds[seed].time, y: rows.map((row) => row[place]), line: { color: colour, width: 1 }, marker: { color: colour, size: 5 }, opacity: 0.3, showlegend: false, hoverinfo: "skip" }));
     const predicted = theory && values(theory);
     if (predicted) traces.push({ type: "scatter", mode: single ? "markers" : "lines", x: theory.time, y: predicted.map((row) => row[place]), name: label ? `${label}, theory` : "theory", line: { color: colour, width: 3 }, marker: { color: colour, size: 12, symbol: "line-ew-open", line: { width: 3 } } });
     if (measured.length) traces.push(pointsOf(measured, seeds[0].time, place, colour, label));

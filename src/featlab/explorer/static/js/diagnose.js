@@ -15,7 +15,7 @@ export function diagnoseView(place) {
   const settings = el("div", { class: "card", hidden: true }, labelled("The label is the column", column, "What is to be learned; every other column is an input."),
     el("div", { class: "field tick" }, curves, el("label", { for: "with-curves" }, "Learning curves (most of the time)")), start);
   const words = el("p", { class: "progress", role: "status", id: "diagnose-status" });
-  const picture = new Picture({ title: "Learning curves", name: "learning-curves", height: 380, level: "h2" });
+  const picture = new Picture({ title: "Learning curves", name: "learning-curves", height: 380 });
   const report = el("div", { id: "report" });
   const pictures = el("div", { class: "card", hidden: true }, picture.element);
   fill(place, el("div", { class: "card" }, drop), settings, words, report, pictures);

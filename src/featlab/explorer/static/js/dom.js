@@ -55,6 +55,16 @@ export function debounce(call, milliseconds) {
   return later;
 }
 
+/** Many calls before the next frame are one. */
+export function perFrame(call) {
+  let waiting = false;
+  return () => {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => { waiting = false; call(); });
+  };
+}
+
 /** A paper; its link leads to arXiv, and is followed only when a person clicks it. */
 function paper(one) {
   return one.link

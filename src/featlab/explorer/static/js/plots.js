@@ -30,7 +30,7 @@ export function decades(low, high) {
 
 /** One picture with its heading, its table and its files. */
 export class Picture {
-  constructor({ title, name, height = 340, level = "h3" }) {
+  constructor({ title, name, height = 340 }) {
     this.name = name;
     this.height = height;
     this.plot = el("div", { class: "plot", role: "img", id: `plot-${name}` });
@@ -40,7 +40,7 @@ export class Picture {
       onclick: () => this.turn() }, "Table");
     const file = (format) => el("button", { type: "button", class: "quiet", "aria-label": `${title} as ${format}`,
       onclick: () => this.file(format.toLowerCase()) }, format);
-    this.heading = el(level, {}, title);
+    this.heading = el("h2", {}, title);
     this.element = el("figure", { class: "picture", id: `picture-${name}` },
       el("figcaption", {}, this.heading, el("div", { class: "tools" }, this.button, file("SVG"), file("PNG"))),
       this.plot, this.behind);

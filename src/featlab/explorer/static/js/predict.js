@@ -22,6 +22,7 @@ export function predictView(place) {
   const runner = runPart(parts, () => experimentOf(state(), learnerOf(state(), known)));
   fill(place, el("div", { class: "bench" }, controls, el("div", {}, el("div", { class: "card" }, about, status, parts[0].element, runner.element), parts.slice(1).map((part) => part.element))));
   const ask = latest();
+  const lastTimes = new Map(); // of each learner, the milliseconds that its last prediction took
   let [known, asked, dialsShown] = [null, null, null];
 
   async function look() {
@@ -34,13 +35,15 @@ export function predictView(place) {
     asked = name;
     runner.outdated();
     const began = performance.now();
-    const wait = setTimeout(() => fill(status, el("span", { class: "spinner" }), "Computing the theory …"), SLOW);
+    const estimate = lastTimes.has(learner.name) ? ` about ${duration(lastTimes.get(learner.name) / 1000)}, as last time` : "";
+    const wait = setTimeout(() => fill(status, el("span", { class: "spinner" }), `Computing the theory …${estimate}`), SLOW);
     parts.forEach((part) => part.expect?.(experiment, learner, now));
     try {
       const answer = await ask("predict", { experiment: withObserved(experiment) });
       clearTimeout(wait);
       if (!answer || name !== asked) return;
       const spent = performance.now() - began;
+      lastTimes.set(learner.name, spent);
       fill(status, el("span", { class: "reading", id: "theory-time" }, `Theory in ${Math.round(spent)} ms. `), el("span", { class: "small" }, answer.prediction.words));
       parts.forEach((part) => part.theory?.(answer.prediction));
     } catch (fault) {
@@ -160,14 +163,20 @@ function runPart(parts, experiment) {
     }
   }
 
+  /** Seeds that had begun come after a pause, too. */
+  function count() {
+    if (paused) fill(words, `Paused after ${done} of ${seeds} seeds.`);
+    else fill(words, el("span", { class: "spinner" }), `${done} of ${seeds} seeds, ${duration((performance.now() - began) / 1000)}`);
+  }
+
   const heard = {
     queued: (data) => { job = data.job; fill(words, el("span", { class: "spinner" }), data.place ? `Waiting, ${data.place} before this one …` : "Starting …"); },
     started: (data) => { seeds = data.seeds?.length ?? seeds; began = performance.now(); pause.disabled = false;
       fill(words, el("span", { class: "spinner" }), `Running ${seeds} seeds${data.seconds ? `, about ${duration(data.seconds)}` : ""}; the first compiles its program …`); },
     seed: (data) => { done += 1; bar.value = done / seeds; parts.forEach((part) => part.seed?.(data.simulation));
-      fill(words, el("span", { class: "spinner" }), `${done} of ${seeds} seeds, ${duration((performance.now() - began) / 1000)}`); },
-    paused: () => { paused = true; pause.textContent = "Resume"; fill(words, `Paused after ${done} of ${seeds} seeds.`); },
-    resumed: () => { paused = false; pause.textContent = "Pause"; fill(words, el("span", { class: "spinner" }), `${done} of ${seeds} seeds`); },
+      count(); },
+    paused: () => { paused = true; pause.textContent = "Resume"; count(); },
+    resumed: () => { paused = false; pause.textContent = "Pause"; count(); },
     agreement: (data) => fill(agreement, verdictOf(data)),
     done: () => ended(`Done: ${done} seeds in ${duration((performance.now() - began) / 1000)}.`),
     cancelled: () => ended("Cancelled."),

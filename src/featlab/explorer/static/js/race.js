@@ -19,8 +19,8 @@ export function raceOf(now) {
 }
 
 export function raceView(place) {
-  const found = new Picture({ title: "Share of the directions against n/d", name: "race", height: 440, level: "h2" });
-  const risk = new Picture({ title: "Risk over Var y, of learners without directions", name: "race-risk", height: 320, level: "h2" });
+  const found = new Picture({ title: "Share of the directions against n/d", name: "race", height: 440 });
+  const risk = new Picture({ title: "Risk over Var y, of learners without directions", name: "race-risk", height: 320 });
   const standings = el("div", { id: "standings" });
   const words = el("p", { class: "progress", role: "status", id: "race-status" });
   const start = el("button", { type: "button", id: "race-start", onclick: () => (running ? halt("Stopped.") : run()) }, "Start the race");

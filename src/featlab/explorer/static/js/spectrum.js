@@ -1,13 +1,13 @@
 // The singular values of W after giant steps: a bulk, and outliers that carry what was found.
 
-import { el } from "./dom.js";
+import { el, perFrame } from "./dom.js";
 import { Picture } from "./plots.js";
 
 const BINS = 48;
 const GAP = 0.1; // of a value, to the next: what is further off is drawn as a line of its own
 
 export function spectrumPart() {
-  const picture = new Picture({ title: "Spectrum of W", name: "spectrum", height: 340, level: "h2" });
+  const picture = new Picture({ title: "Spectrum of W", name: "spectrum", height: 340 });
   const element = el("section", { class: "card", hidden: true, "aria-label": "Spectrum of W" }, picture.element,
     el("p", { class: "small" }, "Singular values of W after the last step: of every seed as bars, of the theory as lines. What stands off the bulk carries what the step has found. The theory is of d much larger than the number of neurons, where a bulk has no width."));
   let [theory, seeds] = [null, []];
@@ -18,11 +18,12 @@ export function spectrumPart() {
     element.hidden = !predicted && !measured.length;
     if (!element.hidden) picture.draw((palette) => histogram(palette, predicted, measured));
   }
+  const soon = perFrame(draw);
   return {
     element,
     theory(record) { theory = record; draw(); },
     begin() { seeds = []; draw(); },
-    seed(record) { seeds.push(record); draw(); },
+    seed(record) { seeds.push(record); soon(); },
   };
 }
 

@@ -9,7 +9,7 @@ import { state } from "./state.js";
 const POINTS = 13;
 
 export function sweepPart(experiment) {
-  const picture = new Picture({ title: "Overlap against n/d", name: "sweep", height: 380, level: "h2" });
+  const picture = new Picture({ title: "Overlap against n/d", name: "sweep", height: 380 });
   const low = el("input", { type: "number", id: "sweep-low", min: "0.01", max: "1000", step: "any", value: "0.25" });
   const high = el("input", { type: "number", id: "sweep-high", min: "0.01", max: "1000", step: "any", value: "8" });
   const seeds = el("input", { type: "number", id: "sweep-seeds", min: "0", max: "20", step: "1", value: "2" });
