@@ -3,8 +3,8 @@
     python -m docs.refresh
 
 runs every `$ featlab ...` in the console blocks of README.md, docs/*.md and docs/reference/*.md, writes what it prints
-below it, and draws docs/images again. Output that is cut by a last line `...` is cut at the same place; output that has it elsewhere
-is left as it is. The tests compare all of them.
+below it, and draws docs/images again. Output that is cut by a last line `...` is cut at the same place; output that has
+it elsewhere is left as it is. The tests compare all of them.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ OPTIONAL = {"Learn": "course/index.md", "Use": "explorer*.md"}
 AT_THE_ROOT = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md"}
 SHIM = "https://unpkg.com/iframe-worker/shim"
 ABOUT_COMMANDS = """\
-Every command of `featlab`, made from the command line itself: what `featlab COMMAND --help` says. Numbers may be written
-as `1e6`, times as `30s` or `2min`. What `--json` prints has a [schema](../json.md)."""
+Every command of `featlab`, made from the command line itself: what `featlab COMMAND --help` says. Numbers may be
+written as `1e6`, times as `30s` or `2min`. What `--json` prints has a [schema](../json.md)."""
 NEXT = {
     "CHANGELOG.md": "Next: [what a version promises](versions.md), [install](install.md).",
     "CONTRIBUTING.md": "Next: [design](design.md), [extend](extend.md).",

@@ -1,4 +1,4 @@
-"""What is published is checked, and the check refuses; workflows call what there is; lower bounds make the oldest set."""
+"""What is published is checked, and the check refuses; workflows call what there is; the oldest set is made."""
 
 from __future__ import annotations
 

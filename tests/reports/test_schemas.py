@@ -27,7 +27,8 @@ RUN = [
     "--step-size",
     "0.01",
 ]  # as in docstrings: it is compiled once
-# A call of each command that is cheap. `study submit` and `collect` need Slurm, whose tests hold what they print.
+# Cheap calls, with the sizes of the examples in docstrings: these are compiled once. `study submit` and `collect` need
+# Slurm; the tests of that hold what they print.
 CALLS = {
     "explain": ["explain", "h1**2", "--no-simulation", "--dim", "100"],
     "simulate": ["simulate", "tanh(h1)", *RUN, "--seeds", "3"],
@@ -44,7 +45,7 @@ CALLS = {
         "2",
         "--entrants",
         "sir",
-    ],  # as the docstring of featlab.race
+    ],
     "learners": ["learners"],
     "learners NAME": ["learners", "bayes-amp"],
     "diagnose": ["diagnose", "data.npz", "--label", "y", "--no-curves"],

@@ -20,9 +20,7 @@ _BATCH = {**_RUN, "samples": 40, "times": [2], "steps": 2}
 POINTS: dict[str, list[dict[str, Any]]] = {
     "simulate": [
         {**_RUN, "learner": "online-sgd", "step_size": 0.05, "times": [1], "noise": 0.1, "biases": "gaussian"},
-        {**_BATCH, "learner": "reused-batch", "step_size": 0.2, "design": "virtual"},
         {**_BATCH, "learner": "reused-batch", "step_size": 0.2, "design": "dense", "start": "gaussian"},
-        {**_BATCH, "learner": "giant-steps", "design": "streamed", "start": "orthogonal"},
         {**_BATCH, "learner": "giant-steps", "design": "dice", "second_layer": "gaussian"},
         {"target": "abs(h1)", "dim": 16, "seeds": 2, "learner": "bayes-amp", "samples": 60, "iterations": 2},
     ],

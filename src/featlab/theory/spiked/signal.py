@@ -113,8 +113,8 @@ def aligning_exponent(
 
     Examples:
         >>> from featlab.theory import aligning_exponent
-        >>> round(aligning_exponent("He3(h1)", dim=10**6, ratio=2.0), 2)  # tends to 2/3
-        0.68
+        >>> aligning_exponent("h1", dim=100, ratio=4.0)  # of order one from the start
+        0.0
     """
     of = make_target(target)
 
