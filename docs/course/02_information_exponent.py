@@ -149,10 +149,10 @@ assert np.abs(mean - without_noise)[-1] > 4 * error[-1] + 1 / dim**0.5 * theirs[
 # %% [markdown]
 # ## Three links, one budget
 #
-# The same neuron, the same $n=15\,d$ samples, three links of information exponent 1, 2, 3.
+# The same neuron, the same number of samples, three links of information exponent 1, 2, 3.
 
 # %%
-dim, seeds, span = (300, 12, 15) if SMALL else (2000, 20, 15)
+dim, seeds, span = (300, 12, 15) if SMALL else (1000, 20, 45)
 figure, panels = plt.subplots(1, 3, figsize=(10, 3), sharey=True)
 ended = {}
 for k, axes in zip((1, 2, 3), panels, strict=True):

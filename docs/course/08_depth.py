@@ -144,7 +144,7 @@ def three_layers(n, dim, D):
     features = polynomials(X @ W)
     fitted = np.linalg.solve(features.T @ features + 1e-6 * n * np.eye(features.shape[1]), features.T @ y)
     X, y, _ = sample(n, dim, D)
-    last = np.polynomial.Polynomial.fit(polynomials(X @ W) @ fitted, y, 9)
+    last = np.polynomial.Polynomial.fit(polynomials(X @ W) @ fitted, y, 5)
     X, y, hidden = sample(20_000, dim, D)
     field = polynomials(X @ W) @ fitted
     seen = np.clip(field, *last.domain)  # a polynomial is nothing outside of where it was fitted
@@ -165,6 +165,7 @@ for column, (name, colour) in enumerate((("two layers", "C0"), ("three layers", 
 quadratics = 1 - slope**2 * (1 / 2) / v**2 / variance
 axes.axhline(quadratics, color="0.6", ls=":", label="all quadratics, D large, n infinite")
 axes.set(xscale="log", xlabel="n/(d D)", ylabel="risk / Var y", ylim=(0, 1.1))
+axes.tick_params(axis="x", which="minor", labelbottom=False)
 axes.legend(fontsize=8)
 figure.tight_layout()
 print("two, three layers, corr(h_hat, h*):", mean[-1].round(3), "±", error[-1].round(3))
