@@ -19,7 +19,7 @@ from featlab.simulation.on_data import key_of, stored_problem
 from featlab.simulation.random import named
 from featlab.simulation.slices import Slices
 from featlab.simulation.spectral import response
-from featlab.simulation.spectral_estimator import begin, denoiser_of, iterate
+from featlab.simulation.spectral_estimator import begin, iterate
 from featlab.targets import Target
 from featlab.targets import target as as_target
 
@@ -90,7 +90,7 @@ class SpectralDirections(Directions):
             if self.n_directions not in ("auto", link.rank):
                 raise InvalidParameter("n_directions", self.n_directions, f"'auto' or {link.rank}, those of the link")
             with double_precision():
-                moments = np.asarray(response(denoiser_of(link), jnp.asarray(y), link.rank))
+                moments = np.asarray(response(link, jnp.asarray(y)))
             return self._iterated(inputs, y, moments, seed)
         pilot = partial(SlicedAverageVariance(slices=self.slices)._spectrum, seed=seed)
         rows = pilot(inputs, y)[1][: self._count(pilot, inputs, y, draw)]

@@ -89,7 +89,7 @@ def init(problem: Problem[BayesAmp, None], key: Array) -> State:
     else:
         rows = overlap**0.5 * rows
     if learner.start == "spectral":
-        rows, onsager, batch = power_iteration(problem, denoiser(problem.target, design.rows), batch, values, rows)
+        rows, onsager, batch = power_iteration(problem, batch, values, rows)
     return State(Estimate(rows), covariance, onsager, batch, values, jnp.int32(MOVING), jnp.int32(0))
 
 

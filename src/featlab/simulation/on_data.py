@@ -40,7 +40,7 @@ def key_of(seed: int) -> np.ndarray:
     return fold(np.zeros(2, np.uint32), seed)
 
 
-def stored_problem(learner: Any, student: Any, inputs: Any, outcome: Any, target: Any = NoTarget()) -> Problem:  # noqa: B008 - frozen
+def stored_problem(learner: Any, student: Any, inputs: Any, outcome: Any, target: Any = NoTarget()) -> Problem:
     """A learner on data; one that reads mini-batches draws them from all samples."""
     rows = learner.batch if learner.clock == "one-pass" else len(inputs)
     return Problem(target, student, learner, Stored(inputs, outcome, min(rows, len(inputs))))

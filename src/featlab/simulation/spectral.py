@@ -13,12 +13,14 @@ from typing import Any
 import jax.numpy as jnp
 from jax import Array, lax
 
-from featlab.simulation.amp_closed import Denoiser
+from featlab.simulation.amp_closed import Denoiser, closed_form
+from featlab.simulation.amp_mixture import CHUNK_NUMBERS, MixtureDenoiser
 from featlab.simulation.linalg import product
 from featlab.simulation.problem import Problem
+from featlab.targets import Target
 
-# G(y) is a central difference of g_out with this step.
-_STEP = 0.02
+# How many numbers a closed form takes for one label, at most.
+_CLOSED_NUMBERS = 2**7
 
 
 def linear_step(problem: Problem, moments: Any, rows: Any, onsager: Any, batch: Any) -> tuple[Any, Any, Any]:
@@ -32,16 +34,14 @@ def linear_step(problem: Problem, moments: Any, rows: Any, onsager: Any, batch: 
     return pull / (1.0 * problem.design.dim), duals, batch
 
 
-def power_iteration(
-    problem: Problem, denoiser: Denoiser, batch: Any, labels: Array, rows: Array
-) -> tuple[Array, Array, Any]:
+def power_iteration(problem: Problem, batch: Any, labels: Array, rows: Array) -> tuple[Array, Array, Any]:
     """What after `power_steps` linearised iterations from `rows`, its Onsager term, and the batch they have read.
 
     The rows come back with a root mean square norm of sqrt(start_overlap). As in Bayes-AMP, -(1/d) sum G What is added,
     whose mean is zero.
     """
     learner, rank = problem.learner, problem.target.rank
-    moments = response(denoiser, labels, rank)
+    moments = response(problem.target, labels)
     drift = -jnp.sum(moments, axis=0) / (1.0 * problem.design.dim)
     keep = learner.damping
 
@@ -56,12 +56,19 @@ def power_iteration(
     return lax.fori_loop(0, learner.power_steps, one, (rows, jnp.zeros_like(moments[:, 0]), batch))
 
 
-def response(denoiser: Denoiser, labels: Array, rank: int) -> Array:
-    """d g_out / d omega at omega = 0, V = I, for every label, (n, r, r): G(y) where E[z | y] = 0."""
-    eye = jnp.eye(rank, dtype=labels.dtype)
+def denoiser_of(target: Target) -> Denoiser:
+    """That of Bayes-AMP, for one look at every label: in closed form, or by a mixture of small clouds."""
+    return closed_form(target) or MixtureDenoiser(target)
 
-    def along(axis: Array) -> Array:
-        fields = jnp.broadcast_to(_STEP * axis, (len(labels), rank))
-        return (denoiser(labels, fields, eye)[0] - denoiser(labels, -fields, eye)[0]) / (2 * _STEP)
 
-    return jnp.stack([along(axis) for axis in eye], axis=2)
+def response(target: Target, labels: Array) -> Array:
+    """d g_out / d omega at omega = 0, V = I, for every label, (n, r, r): Cov(z | y) - I, which is G(y) where
+    E[z | y] = 0.
+
+    From the covariance itself: near a fold of the link a difference of g_out would divide the error of its small
+    clouds by a small step.
+    """
+    denoiser, rank = denoiser_of(target), target.rank
+    nowhere, eye = jnp.zeros((1, rank), labels.dtype), jnp.eye(rank, dtype=labels.dtype)
+    together = max(1, CHUNK_NUMBERS // getattr(denoiser, "numbers", _CLOSED_NUMBERS))
+    return lax.map(lambda label: -denoiser(label[None], nowhere, eye)[1], labels, batch_size=min(together, len(labels)))

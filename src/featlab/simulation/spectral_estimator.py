@@ -12,15 +12,15 @@ from jax import Array, lax
 
 from featlab.learners.spectral_methods import SpectralEstimator
 from featlab.simulation.amp import Estimate
-from featlab.simulation.amp_closed import Denoiser, closed_form
-from featlab.simulation.amp_mixture import CHUNK_NUMBERS, MixtureDenoiser
+from featlab.simulation.amp_closed import closed_form
+from featlab.simulation.amp_mixture import CHUNK_NUMBERS
 from featlab.simulation.arrays import ops_of
 from featlab.simulation.designs.choose import Demand, Sizes
 from featlab.simulation.lanczos import MOVING, OUTCOMES, STANDING
 from featlab.simulation.problem import Algorithm, Problem, Simulator
 from featlab.simulation.questions import isotropic_only, labelled_batch
 from featlab.simulation.random import named
-from featlab.simulation.spectral import linear_step, response
+from featlab.simulation.spectral import denoiser_of, linear_step, response
 from featlab.targets import Target
 
 
@@ -46,7 +46,7 @@ class Info(NamedTuple):
 def init(problem: Problem[SpectralEstimator, None], key: Array) -> State:
     """A random vector."""
     batch, values = labelled_batch(problem, key)
-    return begin(problem, batch, response(denoiser_of(problem.target), values, problem.target.rank), key)
+    return begin(problem, batch, response(problem.target, values), key)
 
 
 def begin(problem: Problem, batch: Any, moments: Any, key: Any) -> State:
@@ -110,11 +110,6 @@ def check_spectral(learner: SpectralEstimator, student: None, target: Target) ->
     """Refuse other inputs, and a target that has no denoiser."""
     isotropic_only(learner, target)
     denoiser_of(target)
-
-
-def denoiser_of(target: Target) -> Denoiser:
-    """That of Bayes-AMP, for one look at every label: in closed form, or by a mixture of small clouds."""
-    return closed_form(target) or MixtureDenoiser(target)
 
 
 def _span(rows: Any) -> Any:
