@@ -56,7 +56,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def opened(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
-    """Opens a page at a fragment of the address. No request may leave the machine, and the page may complain of nothing."""
+    """Opens a page at a fragment of the address. No request may leave the machine, and the console shows no error."""
     asked: list[str] = []
     complaints: list[str] = []
     contexts = []

@@ -12,8 +12,16 @@ from featlab.experiments.text import experiment_from_text
 from featlab.theory import predict
 
 Opened = Callable[..., Page]
-BATCH = {"target": "He3(h1)", "learner": "reused-batch", "dim": "1000", "samples": "3000", "steps": "3", "step_size": "0.2"}
-SGD = "#/predict?target=h1&x.dim=1000&x.times=0,10,20&x.activation=He1&x.constraint=none&x.loss=squared&x.start=orthogonal"
+BATCH = {
+    "target": "He3(h1)",
+    "learner": "reused-batch",
+    "dim": "1000",
+    "samples": "3000",
+    "steps": "3",
+    "step_size": "0.2",
+}
+SGD = "#/predict?target=h1&x.dim=1000&x.times=0,10,20&x.start=orthogonal"
+SGD += "&x.activation=He1&x.constraint=none&x.loss=squared"
 
 
 def _address(experiment: dict[str, str]) -> str:
@@ -75,7 +83,9 @@ def test_simulate_pause_cancel_and_simulate_again(opened: Opened) -> None:
     page.wait_for_timeout(200)
     page.click("#simulate")
     expect(status).to_contain_text("Done: 4 seeds")
-    expect(page.locator("#agreement")).to_contain_text(re.compile("Theory (agrees|disagrees|and simulation: cannot tell)"))
+    expect(page.locator("#agreement")).to_contain_text(
+        re.compile("Theory (agrees|disagrees|and simulation: cannot tell)")
+    )
     names = page.evaluate("[...document.getElementById('plot-risk').data].map(one => one.name)")
     assert "theory" in names
     assert "mean of 4 seeds" in names
@@ -95,6 +105,14 @@ def test_what_a_learner_refuses_is_said(opened: Opened) -> None:
 def test_the_spectrum_of_one_giant_step_has_the_outlier_of_the_theory(opened: Opened) -> None:
     page = opened("#/predict?target=h1&x.learner=giant-steps&x.dim=200&x.samples=2000&x.width=8&x.seeds=1")
     expect(page.locator("#plot-spectrum .main-svg").first).to_be_visible()
-    lines = page.evaluate("[...document.getElementById('plot-spectrum').data].filter(one => one.type === 'scatter').map(one => one.x[0])")
-    asked = {"target": "h1", "learner": "giant-steps", "dim": "200", "samples": "2000", "width": "8", "observe": "spectrum"}
+    drawn = page.evaluate("[...document.getElementById('plot-spectrum').data].map(one => [one.type, one.x[0]])")
+    lines = [place for kind, place in drawn if kind == "scatter"]
+    asked = {
+        "target": "h1",
+        "learner": "giant-steps",
+        "dim": "200",
+        "samples": "2000",
+        "width": "8",
+        "observe": "spectrum",
+    }
     assert max(lines) == pytest.approx(float(predict(experiment_from_text(asked))["spectrum"].values[-1, 0]))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Page, expect
 
 Opened = Callable[..., Page]
@@ -27,7 +27,7 @@ def test_axe_finds_nothing_in_light_and_dark_and_nothing_is_cut_off_on_a_phone(o
     page = opened(f"#/{view}?target=h1*h2&x.learner=reused-batch&x.dim=1000&x.samples=3000", color_scheme="light")
     expect(page.locator(VIEWS[view])).to_be_visible()
     for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=scheme)
         for box in page.locator(f"#view-{view} details:not([open]) > summary").all():
             box.click()
         found = Axe().run(page).response["violations"]
@@ -80,7 +80,8 @@ def test_colours_are_switched_and_kept_and_motion_is_reduced(opened: Opened) -> 
     assert dark != light
     page.reload()
     assert page.evaluate(paper) == dark
-    spinner = "const one = document.body.appendChild(document.createElement('i')); one.className = 'spinner'; getComputedStyle(one).animationName"
+    spinner = "document.body.insertAdjacentHTML('beforeend', '<i class=spinner>');"
+    spinner += "getComputedStyle(document.body.lastElementChild).animationName"
     assert page.evaluate(spinner) == "none"
 
 

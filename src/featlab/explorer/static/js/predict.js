@@ -218,10 +218,10 @@ const CLASSES = { agrees: "agrees", disagrees: "disagrees" };
 
 function verdictOf(data) {
   if (!data.agreement) return el("p", { class: "agreement" }, el("strong", {}, "No comparison. "), data.reason);
-  const { verdict, reason, largest_z: z } = data.agreement;
+  const { verdict, reason } = data.agreement;
   const capital = verdict[0].toUpperCase() + verdict.slice(1);
   return el("p", { class: `agreement ${CLASSES[verdict] ?? ""}` }, el("strong", {}, `Theory ${verdict === "cannot tell" ? "and simulation: cannot tell" : verdict}. `),
-    reason || capital, z === null ? "" : ` Largest z ${z.toFixed(1)}.`);
+    reason || `${capital}.`);
 }
 
 const duration = (seconds) => (seconds < 60 ? `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s` : `${Math.round(seconds / 6) / 10} min`);
