@@ -51,12 +51,14 @@ def test_chapter_has_its_parts(source: Path) -> None:
 
 @pytest.mark.parametrize("source", CHAPTERS, ids=lambda path: path.stem)
 def test_built_page_is_of_this_source(source: Path) -> None:
-    """Every code cell is on the page as it is in the source, with every picture; links lead to files or other pages."""
+    """Every cell is on the page as it is in the source, with every picture; links lead to files or other pages."""
     built = (BUILT / f"{source.stem}.md").read_text(encoding="utf-8")
     unindented = re.sub(r"^ {4}", "", built, flags=re.MULTILINE)
     for head, body in _cells(source):
-        if "[markdown]" not in head:
-            assert f"```python\n{body.strip()}\n```" in (built if "solution" not in head else unindented)
+        if "[markdown]" in head:
+            assert re.sub(r"^# ?", "", body, flags=re.MULTILINE).strip() in built
+        else:
+            assert f"```python\n{body.strip()}\n```" in (unindented if "solution" in head else built)
     assert built.count('??? note "Solution"') == 3
     for address in re.findall(r"\]\(([^)#]+)\)", built):
         if not address.startswith("http"):
