@@ -255,8 +255,8 @@ def test_spectral_start_is_the_leading_eigenvector():
 
 
 def test_what_a_label_tells_where_the_link_folds():
-    """G(y) of .58 |h| + .59 cos(2h), which folds, is that of its roots, and never below -1; a difference of g_out over a
-    small step, which divides the error of small clouds by it, is neither."""
+    """G(y) of .58 |h| + .59 cos(2h), which folds, is that of its roots, and never below -1; a difference of g_out over
+    a small step, which divides the error of small clouds by it, is neither."""
     goal = target("0.58*abs(h1) + 0.59*cos(2*h1)")
     labels = goal.link(np.random.default_rng(4).standard_normal((300, 1)))
     exact = _second_moments_by_roots(goal, labels) - 1

@@ -49,7 +49,7 @@ def parse(said: Said) -> dict[str, Any]:
 def link(said: Said) -> dict[str, Any]:
     """The mean label along one direction, or over two; the others are held."""
     from featlab.figures.link import REACH, SLICE_AT, broken_at_jumps, mean_label
-    from featlab.reports.records import plain
+    from featlab.reports.run_records import plain
 
     what = target(said["target"])
     names = what.names[: what.rank]
@@ -179,7 +179,7 @@ def experiment(said: Mapping[str, Any]) -> Experiment:
 def dataset_record(dataset: Any) -> dict[str, Any]:
     """A prediction, or one seed of a simulation, as plain data; with `recovery`, the curves that its picture shows."""
     from featlab.comparison.recovery import recovery
-    from featlab.reports.records import plain, simulation_record
+    from featlab.reports.run_records import plain, simulation_record
 
     found = recovery(dataset if "seed" in dataset.dims else dataset.expand_dims("seed"))
     shown = {"names": list(found.names), "column": found.column, "words": found.words, "chance": found.chance}

@@ -15,7 +15,8 @@ import xarray as xr
 from featlab.errors import InvalidParameter
 from featlab.experiments.experiment import Experiment
 from featlab.explorer.questions import Said, dataset_record, experiment
-from featlab.reports.records import comparison_record, simulation_record
+from featlab.reports.records import comparison_record
+from featlab.reports.run_records import simulation_record
 
 Emit = Callable[[str, dict[str, Any]], None]
 # Bytes that a simulation may plan with, unless less is asked for.
