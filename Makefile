@@ -9,7 +9,7 @@ QUICK := tests/targets tests/gaussian tests/experiments tests/learners tests/fig
 	tests/simulation/test_random.py tests/test_import_direction.py tests/test_files.py tests/test_supply.py
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: demo test quick check docs build oldest bench audit lock clean
+.PHONY: demo test quick check docs course build oldest bench audit lock clean
 
 # The main job, once, on the README's example: prints the explanation and writes it as a page with pictures.
 demo: $(VENV)/.installed
@@ -29,11 +29,13 @@ check: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 # The site, into site/: offline, strict (a broken link, anchor or reference fails), and it fetches nothing from outside.
-# The course is executed first where it is there.
 docs: $(VENV)/.installed-docs
-	if [ -f docs/course_build.py ]; then $(BIN)/python -m docs.course_build; fi
 	$(BIN)/python -m mkdocs build --strict --quiet
 	$(BIN)/python -m docs.check_site site
+
+# The chapters of the course executed anew, in minutes, into docs/course/built, which is kept with the sources.
+course: $(VENV)/.installed-docs
+	$(BIN)/python -m docs.course_build
 
 # Wheel and sdist into dist/, their contents and sizes checked, the wheel installed alone and put to work.
 build: $(VENV)/.installed-dev
@@ -63,7 +65,8 @@ audit: $(VENV)/.installed-dev
 # The versions that development was last done with, found anew: what pip would install into an empty environment.
 lock: $(VENV)/.installed-dev
 	$(BIN)/python -m pip install --quiet --dry-run --ignore-installed --report $(VENV)/lock.json --editable ".[dev,audit]"
-	$(BIN)/python -m benchmarks.lock $(VENV)/lock.json > requirements-dev.lock
+	$(BIN)/python -m benchmarks.lock $(VENV)/lock.json > $(VENV)/requirements-dev.lock
+	mv $(VENV)/requirements-dev.lock requirements-dev.lock
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

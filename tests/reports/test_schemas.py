@@ -28,7 +28,7 @@ RUN = [
     "0.01",
 ]  # as in docstrings: it is compiled once
 # Cheap calls, with the sizes of the examples in docstrings: these are compiled once. `study submit` and `collect` need
-# Slurm; the tests of that hold what they print.
+# Slurm: what they print is held by tests/study/test_slurm.py.
 CALLS = {
     "explain": ["explain", "h1**2", "--no-simulation", "--dim", "100"],
     "simulate": ["simulate", "tanh(h1)", *RUN, "--seeds", "3"],

@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
 from featlab.cli.app import app
 from featlab.errors import InvalidParameter
+from featlab.reports.schemas import schema_of
 from featlab.study import EngineFault, FromExecutor, StoreFault, Study, StudyInUse, collect, run, submit
 from featlab.study import open as open_study
 from featlab.study.queue import jobs
@@ -115,9 +117,12 @@ def test_an_array_is_cancelled_and_submitted_again(
     assert partly["uncollected"] == 0
 
     second = featlab("submit", "sweep.toml", "--array", "3", "--json", **place)
+    Draft202012Validator(schema_of("study submit")).validate(json.loads(second.stdout))
     assert json.loads(second.stdout)["runs"] == RUNS - partly["done"]
     wait_for(lambda found: found["done"] == RUNS and not found["jobs"], environment, tmp_path)
-    assert featlab("collect", "sweep.toml", "--json", **place).returncode == 0
+    rest = featlab("collect", "sweep.toml", "--json", **place)
+    assert rest.returncode == 0, rest.stderr
+    Draft202012Validator(schema_of("study collect")).validate(json.loads(rest.stdout))
     idempotent = featlab("collect", "sweep.toml", **place)
     assert idempotent.stdout.startswith("0 new of ")
     assert featlab("submit", "sweep.toml", "--array", "3", **place).stdout.startswith("Nothing is missing")
