@@ -11,7 +11,8 @@ from featlab.explorer.worker import live
 from featlab.study.engines.pool import spawned
 
 _TYPING = ("featlab.explorer.questions", "featlab.figures.link")
-_ASKING = ("featlab.explorer.questions", "featlab.reports.statements", "featlab.theory.prediction", "jax.numpy")
+_PREDICTING = ("featlab.explorer.questions", "featlab.comparison.recovery", "featlab.theory.prediction", "jax.numpy")
+_ASKING = ("featlab.explorer.questions", "featlab.reports.statements")
 
 
 class Process(Protocol):
@@ -47,14 +48,13 @@ class Lane:
 
 
 def usual_lanes() -> tuple[Lane, ...]:
-    """Who types waits for nobody's analysis, who asks for nobody's simulation, and a run for nobody's race."""
+    """Who types, moves a slider, asks or simulates waits for those who do the same, and for nobody's race."""
     runs = max(1, (os.cpu_count() or 1) // 2)
     return (
         Lane(("parse", "link", "catalogue", "take-home"), 1, 10.0, eager=True, modules=_TYPING),
-        Lane(
-            ("analyse", "page", "predict", "agreement", "exhibits", "learners"), 2, 180.0, eager=True, modules=_ASKING
-        ),
-        Lane(("estimate", "simulate"), runs, 600.0, niceness=5),
+        Lane(("predict",), 2, 180.0, eager=True, modules=_PREDICTING),
+        Lane(("analyse", "page", "exhibits", "learners"), 1, 180.0, eager=True, modules=_ASKING),
+        Lane(("estimate", "simulate", "agreement"), runs, 600.0, niceness=5),
         Lane(("race", "diagnose"), 1, 600.0, niceness=5),
     )
 

@@ -5,7 +5,7 @@ const CLIENT = crypto.randomUUID?.() ?? String(Math.random()).slice(2);
 const watchers = new Set();
 
 /** A refusal of the server, with what it said; or no answer at all (`lost`). */
-export class Refusal extends Error {
+class Refusal extends Error {
   constructor(said, status = 0) {
     super(said.message);
     Object.assign(this, { columns: null, suggestions: [], parameter: null, kind: null, status, lost: status === 0 }, said);

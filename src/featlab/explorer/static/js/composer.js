@@ -101,7 +101,7 @@ function mended(text, columns, meant) {
 }
 
 /** MathML as an element: parsed as a document of its own, in which nothing runs. */
-export function formula(text) {
+function formula(text) {
   const math = text && new DOMParser().parseFromString(text, "text/html").querySelector("math");
   if (!math) return null;
   math.setAttribute("display", "block");

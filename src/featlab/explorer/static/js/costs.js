@@ -8,7 +8,7 @@ const DIMS = Array.from({ length: 41 }, (_, place) => 10 ** (1 + place / 8)); //
 const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
 
 /** log10 of the samples at d, without an unknown constant; with the constant where the analysis knows it. */
-export function log10Samples(cost, dim) {
+function log10Samples(cost, dim) {
   if (cost.exponent === null) return null;
   const constant = cost.constant ? Math.log10(cost.constant.value) : 0;
   return cost.exponent * Math.log10(dim) + cost.power_of_log_d * Math.log10(Math.log(dim)) + constant;

@@ -1,7 +1,7 @@
 // Diagnose: a CSV is dropped, a column chosen, and what theory says of it is told. It goes to this machine's server only.
 
 import { stream } from "./api.js";
-import { announce, el, fill, labelled, save, short, table } from "./dom.js";
+import { announce, el, fill, labelled, save, short } from "./dom.js";
 import { Picture } from "./plots.js";
 
 const LARGEST = 16 * 2 ** 20;
@@ -78,7 +78,7 @@ export function diagnoseView(place) {
 }
 
 /** The names in the first line of a CSV; quotes may hold commas. */
-export function header(text) {
+function header(text) {
   const line = text.replace(/^\ufeff/, "").split(/\r?\n/, 1)[0];
   return [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(([, quoted, plain]) => (quoted?.replaceAll('""', '"') ?? plain).trim());
 }

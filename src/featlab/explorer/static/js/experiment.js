@@ -42,7 +42,7 @@ function times(last) {
 }
 
 /** A text such as 0.5/d as its number and the rest; null where it does not begin with one. */
-export function factor(text) {
+function factor(text) {
   const [, number, rest] = /^([0-9.]+(?:e[+-]?[0-9]+)?)(.*)$/i.exec(String(text ?? "").trim()) ?? [];
   return number === undefined ? null : { number: Number(number), rest };
 }

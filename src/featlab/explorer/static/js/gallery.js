@@ -2,7 +2,7 @@
 
 import { $, el, fill, papers } from "./dom.js";
 import { exhibits } from "./facts.js";
-import { change, changeExperiment, state } from "./state.js";
+import { change, state } from "./state.js";
 
 const OF_TARGET = ["target", "noise", "spike", "alignment"];
 
@@ -48,11 +48,17 @@ function card(one) {
       : el("span", { class: "small" }, "Its study is not one experiment: run it from the command line.")));
 }
 
-/** An experiment of an exhibit becomes the state of the page. */
+/** An experiment of an exhibit becomes the state of the page, in one step of the history. */
 function openExperiment(experiment) {
-  const text = (value) => (Array.isArray(value) ? value.map((part) => (Array.isArray(part) ? part.join(",") : part)).join(Array.isArray(value[0]) ? ";" : ",") : String(value));
   const fields = Object.entries(experiment).filter(([name, value]) => !OF_TARGET.includes(name) && value !== null);
-  change({ view: "predict", target: experiment.target ?? state().target, noise: Number(experiment.noise ?? 0), spike: experiment.spike === undefined || experiment.spike === null ? null : Number(experiment.spike),
-    alignment: Number(experiment.alignment ?? 0), x: {} });
-  changeExperiment(Object.fromEntries(fields.map(([name, value]) => [name, text(value)])), "open");
+  change({
+    view: "predict", target: experiment.target ?? state().target, noise: Number(experiment.noise ?? 0), spike: experiment.spike == null ? null : Number(experiment.spike),
+    alignment: Number(experiment.alignment ?? 0), x: Object.fromEntries(fields.map(([name, value]) => [name, text(value)])),
+  });
+}
+
+/** A value as it is typed: lists by commas, lists of lists by semicolons. */
+function text(value) {
+  if (!Array.isArray(value)) return String(value);
+  return value.map((part) => (Array.isArray(part) ? part.join(",") : part)).join(Array.isArray(value[0]) ? ";" : ",");
 }

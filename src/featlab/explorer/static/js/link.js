@@ -4,7 +4,7 @@ import { latest } from "./api.js";
 import { debounce, el, fill, short, slider } from "./dom.js";
 import { Picture } from "./plots.js";
 
-const [CURVE, MAP] = [321, 81];
+const [CURVE, MAP] = [321, 65]; // a map from -3.2 to 3.2 in steps of 0.1, which are those of the sliders
 const PAUSE = 60;
 
 export function linkPart() {

@@ -5,7 +5,7 @@ import { announce, el, fill, save, table } from "./dom.js";
 const shown = new Set();
 
 /** The page's colours as they are now, light or dark. */
-export function colours() {
+function colours() {
   const style = getComputedStyle(document.documentElement);
   const of = (name) => style.getPropertyValue(`--${name}`).trim();
   return {

@@ -88,7 +88,7 @@ export function predictView(place) {
 }
 
 /** The spectrum of W is recorded where it can be seen. */
-export function withObserved(experiment) {
+function withObserved(experiment) {
   if (experiment.learner !== "giant-steps" || experiment.observe || Number(experiment.width) > 256) return experiment;
   return { ...experiment, observe: "overlap,norm,cosine,gram,risk,spectrum" };
 }

@@ -41,7 +41,7 @@ export function raceView(place) {
     announce(said);
   }
 
-  function show(race) {
+  function show(race, over = false) {
     pictures.hidden = false;
     const ran = race.entrants.filter((one) => one.simulation.found || one.theory.found);
     const without = race.entrants.filter((one) => one.simulation.risk_share && !one.simulation.found);
@@ -49,14 +49,14 @@ export function raceView(place) {
     risk.element.hidden = !without.length;
     if (without.length) risk.draw((palette) => drawn(palette, without, risks, "risk / Var y", race));
     fill(standings, table(`Who is there first, at d = ${short(race.dim)}: half of every direction found`, ["Learner", "First direction, n/d", "Every direction, n/d", "By theory", "Settings", "Remark"],
-      race.entrants.map((one) => [one.label, arrival(one.simulation.first_direction), arrival(one.simulation.all), arrival(one.theory.all), one.settings, one.simulation_remark || one.theory_remark || ""])));
+      race.entrants.map((one) => [one.label, arrival(one.simulation.first_direction), arrival(one.simulation.all), arrival(one.theory.all), one.settings, (over && (one.simulation_remark || one.theory_remark)) || ""])));
   }
 
   const heard = {
     queued: (data) => fill(words, el("span", { class: "spinner" }), data.place ? `Waiting, ${data.place} before this one …` : "Starting …"),
     started: (data) => fill(words, el("span", { class: "spinner" }), `On the course, at most ${short(data.seconds ?? raceOf(state()).budget)} s …`),
     standings: (data) => show(data.race),
-    done: (data) => { show(data.race); halt("The race is over."); },
+    done: (data) => { show(data.race, true); halt("The race is over."); },
     cancelled: () => halt("Stopped."),
     error: (data) => halt(el("span", { class: "notice fault" }, data.error.message)),
   };
@@ -82,7 +82,11 @@ export function raceView(place) {
   };
 }
 
-const arrival = (at) => (at ? `${short(at.ratio, 3)} (${short(at.low, 2)} to ${short(at.high, 2)})` : "–");
+/** Where an entrant is there before the first ratio, nobody has looked where. */
+function arrival(at) {
+  if (!at) return "–";
+  return at.ratio ? `${short(at.ratio, 3)} (${short(at.low, 2)} to ${short(at.high, 2)})` : `below ${short(at.high, 2)}`;
+}
 
 const mean = (list) => {
   const known = list.flat(2).filter((value) => value !== null);
@@ -95,7 +99,9 @@ const risks = (curve) => curve.risk_share?.map((values) => mean([values]));
 
 function drawn(palette, entrants, values, title, race) {
   const symbols = ["circle", "square", "diamond", "triangle-up", "cross", "x"];
-  const traces = entrants.flatMap((one, place) => {
+  const order = entrants.map((one) => one.name).sort(); // colours stay while the order of arrival changes
+  const traces = entrants.flatMap((one) => {
+    const place = order.indexOf(one.name);
     const look = { color: palette.series[place % 6], width: 2.5, dash: place < 6 ? "solid" : "dot" };
     return [
       values(one.theory) && { type: "scatter", mode: "lines", x: one.theory.ratios, y: values(one.theory), name: `${one.label}, theory`, line: look, legendgroup: one.name, showlegend: !values(one.simulation) },

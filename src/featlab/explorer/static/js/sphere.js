@@ -17,7 +17,7 @@ export function spherePart() {
 
   function draw() {
     const one = theory?.data.cosine ? theory : seeds[0];
-    element.hidden = !one?.data.cosine || one.time.length < 3;
+    element.hidden = !one?.data.cosine || one.student === "none" || one.time.length < 3;
     if (element.hidden) return;
     const rank = one.direction?.length ?? 1;
     fill(words, rank > 1 ? "Every line is a neuron. Along the floor its cosines with h1 and h2; its height is all the rest." : "Every line is a neuron. To the right its cosine with h1; its height is all the rest.");

@@ -4,8 +4,8 @@
 //
 // Names with "x." are those of the experiment, names with "race." those of the race.
 
-export const VIEWS = ["function", "predict", "race", "diagnose", "gallery", "home"];
-export const DEFAULTS = { target: "h1 + h1*h2 + He3(h3)", noise: 0, spike: null, alignment: 0, dim: 1000, x: {}, race: {} };
+const VIEWS = ["function", "predict", "race", "diagnose", "gallery", "home"];
+const DEFAULTS = { target: "h1 + h1*h2 + He3(h3)", noise: 0, spike: null, alignment: 0, dim: 1000, x: {}, race: {} };
 const NUMBERS = ["noise", "spike", "alignment", "dim"];
 const LONGEST = 2000;
 const SAME_GESTURE = 1200; // milliseconds within which one control's changes are one entry of the history
