@@ -37,6 +37,9 @@ class Thread:
         with pipe:
             serve(pipe, lambda: None)
 
+    def is_alive(self) -> bool:
+        return self._line.fileno() >= 0
+
     def kill(self) -> None:
         """The pipe breaks, as that of a dead process does."""
         if self._line.fileno() >= 0:

@@ -309,3 +309,12 @@ def test_workers_that_die_at_once_are_not_started_for_ever() -> None:
     fault = run(work, Workers(ONE, None, stillborn))
     assert "before they can begin" in str(fault)
     assert len(started) == 3
+
+
+def test_a_worker_that_died_while_it_waited_is_not_asked() -> None:
+    async def work(workers: Workers) -> None:
+        await workers.run("parse", {"text": "h1"}, "a")
+        workers.workers[0].process.kill()  # nobody has heard of it yet
+        assert json.loads(await workers.run("parse", {"text": "h2"}, "a"))["rank"] == 1
+
+    run(work, standing_in(ONE))

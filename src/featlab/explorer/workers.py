@@ -136,6 +136,8 @@ class _Line:
 
     def match(self) -> None:
         """Give what waits to who is free; start another worker if nobody is."""
+        for worker in [one for one in self.workers if one.free and not one.process.is_alive()]:
+            worker.end()  # killed while it waited, and its pipe not read yet
         for worker in [one for one in self.workers if one.free]:
             if not self.waiting:
                 return
