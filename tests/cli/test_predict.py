@@ -55,7 +55,7 @@ def test_the_options_are_those_of_simulate() -> None:
     assert predicting == simulating
     shown = {name for one in commands["predict"].params if not one.hidden for name in one.opts}
     assert simulating - shown == {f"--{name}" for name in RUN_ONLY}
-    assert comparing - simulating == {"--sizes", "--allowance", "--signless"}
+    assert comparing - simulating == {"--sizes", "--most-seeds", "--allowance", "--signless"}
 
 
 def test_what_only_a_run_has_is_ignored_with_a_word() -> None:

@@ -124,8 +124,8 @@ def _orders(found: Findings) -> Section:
     said = [
         f"Information exponent: {_exponent(orders.information, orders.rows)}",
         f"Generative exponent: {_exponent(orders.generative, orders.rows)}",
-        "Along directions that other rows have found; intervals for all orders at once, nominally at 95%: on data of "
-        "known truth they held in 71 to 87% of cases.",
+        "Along directions that other rows have found.",
+        "Intervals for all orders at once, nominally at 95%: on data of known truth they held in 71 to 87% of cases.",
     ]
     rows = tuple(_order_rows(orders.of_label, orders.of_functions))
     headers = ("He orders", "of the label", "of functions of it, largest")
