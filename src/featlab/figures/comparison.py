@@ -47,7 +47,7 @@ def comparison_figure(prediction: xr.Dataset, measurement: xr.Dataset, compariso
         >>> learner = featlab.OnlineSgd(step_size=0.01)
         >>> run = featlab.simulate("tanh(h1)", learner, dim=100, times=[0, 1], seeds=3)
         >>> featlab.figures.comparison_figure(2 * run[["risk"]].mean("seed"), run)
-        <Figure size 620x370 with 1 Axes>
+        <Figure size 620x400 with 1 Axes>
     """
     comparison = compare(prediction, measurement) if comparison is None else comparison
     every = list(comparison.quantities.values())
@@ -74,7 +74,7 @@ def prediction_figure(prediction: xr.Dataset) -> Figure:
         >>> student = featlab.TwoLayer(start="orthogonal")
         >>> prediction = featlab.predict("tanh(h1)", learner, dim=100, times=[0, 1, 2], student=student)
         >>> featlab.figures.prediction_figure(prediction)
-        <Figure size 920x370 with 2 Axes>
+        <Figure size 920x400 with 2 Axes>
     """
     told = ("overlap", "risk") if {"overlap", "risk"} & set(prediction) else ("subspace", "first_overlap", "growth")
     shown = [name for name in told if name in prediction]

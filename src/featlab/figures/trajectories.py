@@ -38,7 +38,7 @@ def trajectory_figure(dataset: xr.Dataset) -> Figure:
         >>> learner = featlab.OnlineSgd(step_size=0.01)
         >>> run = featlab.simulate("tanh(h1)", learner, dim=100, times=[0, 1], seeds=3)
         >>> featlab.figures.trajectory_figure(run)
-        <Figure size 920x370 with 2 Axes>
+        <Figure size 920x400 with 2 Axes>
     """
     measured, dim = measured_over_time(dataset), int(dataset.attrs["dim"])
     times = dataset["time"].values.astype(np.float64)
