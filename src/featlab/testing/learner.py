@@ -316,7 +316,7 @@ def _sizes(case: Experiment) -> Iterator[str]:
         if _numbers(own, case.dim) != _numbers(Grown(case.learner, case.student, 1.0), case.dim):
             yield f"`grown` by 1 is {own}, in the limit of {limit}"
         end = 2 * dim if limit != "samples" else dim
-        if again is None or _numbers(again._replace(samples=2 * twice.samples), end) != _numbers(four, end):
+        if again is None or _numbers(again._replace(samples=again.samples * twice.samples), end) != _numbers(four, end):
             doubled = f"{again}, after {twice.samples:g} times the samples"
             yield f"`grown` twice by 2 is {doubled}, and by 4 {four}, in the limit of {limit}"
 
