@@ -66,7 +66,7 @@ def test_simulate_pause_cancel_and_simulate_again(opened: Opened) -> None:
     expect(status).to_contain_text(re.compile(r"^\d+ of 60 seeds"))
     page.click("#pause")
     expect(status).to_contain_text("Paused after")
-    page.wait_for_timeout(1500)  # a seed that had begun is finished
+    page.wait_for_timeout(4000)  # a seed that had begun is finished
     count = status.text_content()
     page.wait_for_timeout(1000)
     assert status.text_content() == count
