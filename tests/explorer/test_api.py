@@ -15,7 +15,7 @@ from jsonschema.exceptions import ValidationError
 
 import featlab
 from featlab.experiments.text import experiment_from_text
-from featlab.reports.records import simulation_record
+from featlab.reports.run_records import simulation_record
 from tests.explorer.standing_in import HERE, Client, opened
 from tests.targets.test_language import HOSTILE
 

@@ -18,7 +18,8 @@ from featlab.explorer.answers import Answers
 from featlab.explorer.faults import Fault
 from featlab.explorer.streams import Streams, simulation, sweep, until_gone, whole
 from featlab.explorer.workers import Workers
-from featlab.reports.records import comparison_record, plain, simulation_record
+from featlab.reports.records import comparison_record
+from featlab.reports.run_records import plain, simulation_record
 from tests.explorer.standing_in import Client, events, opened, standing_in
 from tests.explorer.test_api import checker
 from tests.explorer.test_workers import run

@@ -1,4 +1,4 @@
-"""A server and a browser for all tests of the page; a page for each, which may ask nobody but the server."""
+"""A server for all tests of the page, a browser for each file, a page for each test, which may ask nobody else."""
 
 from __future__ import annotations
 
@@ -43,8 +43,10 @@ def address() -> Iterator[str]:
     stopped(server)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """A browser for the tests of a file: as long as Playwright is there, its event loop runs, and no other test of this
+    process could have one."""
     if CHROMIUM is None:
         pytest.skip("no chromium on this machine: apt-get install chromium")
     expect.set_options(timeout=_SECONDS * 1000)

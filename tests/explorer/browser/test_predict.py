@@ -59,7 +59,7 @@ def test_theory_follows_a_slider_and_is_that_of_the_package(opened: Opened) -> N
 
 
 def test_simulate_pause_cancel_and_simulate_again(opened: Opened) -> None:
-    page = opened(SGD + "&x.seeds=60")
+    page = opened(SGD.replace("dim=1000", "dim=10000") + "&x.seeds=60")  # long enough to press a button
     expect(page.locator("#theory-time")).to_be_visible()
     status = page.locator("#run-status")
     page.click("#simulate")
