@@ -224,6 +224,8 @@ def test_refusals_say_what_to_ask_instead() -> None:
         predict(signs, LangevinDynamics(2), dim=10, samples=10)
     with pytest.raises(NoPrediction, match="'gaussian' is drawn at random and asks for a simulation"):
         predict("h1", LEARNER, dim=10, times=[1], student=TwoLayer(second_layer="gaussian"))
+    with pytest.raises(NoPrediction, match="Gram matrix of 1,000,000 neurons takes 8,000,000,000,000 bytes"):
+        typical_start(TwoLayer(10**6), 1, 100)
     with pytest.raises(NoPrediction, match="'uniform' are drawn at random"):
         predict("h1", LEARNER, dim=10, times=[1], student=TwoLayer(biases="uniform"))
     with pytest.raises(NoPrediction, match="Isotropic"):

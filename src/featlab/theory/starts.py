@@ -25,6 +25,7 @@ _FROM_A_RUN = (
     "a simulation of the same student that observes " + ", ".join(START) + " at time 0, from which it is predicted: "
     "`featlab compare` does that, and in Python `predict(..., start=simulate(...))`"
 )
+_MOST_NEURONS = 2**14
 
 
 def typical_start(student: TwoLayer, rank: int, dim: int) -> Start:
@@ -37,6 +38,11 @@ def typical_start(student: TwoLayer, rank: int, dim: int) -> Start:
     """
     _refuse_randomness(student)
     count, norm = student.distinct, student.norm
+    if count > _MOST_NEURONS:
+        bytes_needed = 8 * count**2
+        raise NoPrediction(
+            f"the Gram matrix of {count:,} neurons takes {bytes_needed:,} bytes; at most {_MOST_NEURONS:,} neurons"
+        )
     if student.start == "planted":
         cosines = np.array(student.planted_cosines(rank), dtype=np.float64)
     elif student.start == "orthogonal":
