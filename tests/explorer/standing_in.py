@@ -56,7 +56,8 @@ def in_thread(lane: Lane) -> tuple[Thread, Connection]:
 
 
 def standing_in(lanes: tuple[Lane, ...] | None = None, limits: Limits | None = None) -> Workers:
-    return Workers(lanes, limits, in_thread)
+    """Threads of a test process, which is as large as its other tests have made it: that is not their fault."""
+    return Workers(lanes, limits or Limits(retire=2**60), in_thread)
 
 
 @dataclass

@@ -96,7 +96,7 @@ def test_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         await asyncio.gather(*mine, other)
         assert json.loads(await workers.run("parse", {"text": "again"}, "a"))["text"] == "again"
 
-    run(work, standing_in(ONE, Limits(of_client=2, of_all=3)))
+    run(work, standing_in(ONE, Limits(of_client=2, of_all=3, retire=2**60)))
 
 
 def test_work_that_nobody_wants_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +129,7 @@ def test_a_deaf_worker_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
         held.let_go.set()
         assert json.loads(await other)["text"] == "y"
 
-    run(work, standing_in(ONE, Limits(grace=0.05)))
+    run(work, standing_in(ONE, Limits(grace=0.05, retire=2**60)))
 
 
 def test_time_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,7 +157,7 @@ def test_memory_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
         held.let_go.set()
         return caught.value
 
-    fault = run(work, standing_in(ONE, Limits(memory=100)))
+    fault = run(work, standing_in(ONE, Limits(memory=100, retire=2**60)))
     assert (fault.status, fault.record["kind"]) == (503, "memory")
 
 

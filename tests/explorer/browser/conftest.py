@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from tests.processes import HEARING_CTRL_C
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 _SECONDS = 90  # what a loaded machine may take for one thing that is waited for; a quiet one takes a few
 _ADDRESS = re.compile(r"http://\S+/")
@@ -21,7 +23,7 @@ _ADDRESS = re.compile(r"http://\S+/")
 
 def started(port: int = 0) -> tuple[subprocess.Popen[str], str]:
     """A server, and its address."""
-    command = [sys.executable, "-m", "featlab", "explore", "--port", str(port), "--no-browser"]
+    command = [*HEARING_CTRL_C, sys.executable, "-m", "featlab", "explore", "--port", str(port), "--no-browser"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
     assert server.stdout is not None
     found = _ADDRESS.search(server.stdout.readline())
