@@ -8,15 +8,11 @@ from numbers import Integral, Real
 
 from featlab.errors import InvalidParameter
 
-_MOST = 2**62
-
 
 def positive_integer(name: str, value: object) -> int:
-    """`value` as an int, if it is a whole number from 1 to what machines count to (bool is not a number here)."""
+    """`value` as an int, if it is a whole number of at least 1 (bool is not a number here)."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
         raise InvalidParameter(name, value, "a whole number, at least 1")
-    if int(value) > _MOST:
-        raise InvalidParameter(name, value, f"at most {_MOST:,}, which 64 bits can count")
     return int(value)
 
 

@@ -31,6 +31,7 @@ _DRAW, _READ, _MULTIPLY, _STEP, _LOOK = 1e-8, 1e-9, 1e-10, 5e-6, 1e-3
 _COMPILING = 4.0
 _YEAR = 365 * 86400.0
 _LONGEST = 100 * _YEAR
+_MOST = 2**62  # theory may go beyond it
 
 
 class TakesTooLong(FeatlabError):
@@ -70,7 +71,11 @@ def chosen(experiment: Experiment, memory: int | None) -> tuple[Demand, Choice]:
 
     Raises:
         DoesNotFit: with how many samples would fit, if any.
+        InvalidParameter: for numbers that a machine cannot count to.
     """
+    for name, value in (("dim", experiment.dim), ("samples", experiment.samples)):
+        if value is not None and value > _MOST:
+            raise InvalidParameter(name, value, f"at most {_MOST:,}, which 64 bits can count")
     try:
         return _chosen(experiment, memory)
     except DoesNotFit as fault:
