@@ -3,7 +3,8 @@
 Random experiments for every learner that has a theory (`drawn_experiments`) are predicted, simulated and compared, each
 in a process that may take so many seconds, until all are done or the whole time is up. Printed: how many agree, cannot
 be told, disagree, are refused (theory says why), take too long or fail, by learner; and every disagreement and failure
-with the call that repeats it.
+with the call that repeats it. `--read cases.json` tells the same of cases that were written with `--json`, and with
+`--docs` puts the table into docs/predicting.md.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import Any
 _KINDS = ("agrees", "cannot tell", "disagrees", "refused", "over time", "error")
 _SHOWN = ("disagrees", "error")
 _MOST_SEEDS = 512
+_PAGE = Path(__file__).resolve().parents[1] / "docs" / "predicting.md"
 
 
 @dataclass(frozen=True)
@@ -100,8 +102,22 @@ def table(cases: Sequence[Case]) -> str:
     names = list(dict.fromkeys(case.learner for case in cases))
     rows = [[name, *(str(counts[name, kind]) for kind in _KINDS)] for name in sorted(names)]
     total = ["all", *(str(sum(counts[name, kind] for name in names)) for kind in _KINDS)]
-    lines = [["learner", *_KINDS], ["---", *("---:" for _ in _KINDS)], *rows, total]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    lines = [["learner", *_KINDS], *rows, total]
+    head, *body = ("| " + " | ".join(line) + " |" for line in lines)
+    return "\n".join([head, "|---" + "|---:" * len(_KINDS) + "|", *body])
+
+
+def read(path: Path) -> list[Case]:
+    """The cases that were written there, as far as they go."""
+    return [Case(**json.loads(line)) for line in path.read_text().splitlines()]
+
+
+def with_table(page: str, new: str) -> str:
+    """A page with its table of cases replaced: the lines from its head on that begin with a bar."""
+    lines = page.split("\n")
+    begin = next(place for place, line in enumerate(lines) if line.startswith("| learner | agrees |"))
+    end = next(place for place in range(begin, len(lines)) if not lines[place].startswith("|"))
+    return "\n".join([*lines[:begin], new, *lines[end:]])
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -116,14 +132,19 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--seconds", type=int, default=120, help="an experiment may take so long")
     parser.add_argument("--within", type=float, default=inf, help="seconds for all; what has not ended is left out")
     parser.add_argument("--json", type=Path, help="write every case there")
+    parser.add_argument("--read", type=Path, help="run nothing: tell of the cases written there")
+    parser.add_argument("--docs", action="store_true", help="put the table into docs/predicting.md")
     asked = parser.parse_args(arguments)
-    cases = []
-    for case in run(asked.learners.split(","), asked.key, asked.each, asked.processes, asked.seconds, asked.within):
+    cases = read(asked.read) if asked.read else []
+    sizes = (asked.key, asked.each, asked.processes, asked.seconds, asked.within)
+    for case in () if asked.read else run(asked.learners.split(","), *sizes):
         cases.append(case)
         print(f"{case.learner} {case.number}: {case.kind} ({case.seconds:.0f} s)", file=sys.stderr, flush=True)
         if asked.json:
             asked.json.write_text("\n".join(json.dumps(asdict(one)) for one in cases))
     print(table(cases))
+    if asked.docs:
+        _PAGE.write_text(with_table(_PAGE.read_text(), table(cases)))
     for case in sorted(cases, key=lambda one: (one.learner, one.number)):
         if case.kind in _SHOWN:
             print(f"\n{case.learner}, key {case.key}, number {case.number}: {case.kind}\n{case.text}\n{case.reason}")

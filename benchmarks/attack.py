@@ -54,9 +54,9 @@ class Attack:
 
 def attacks() -> dict[str, Attack]:
     """All of them by name."""
-    from benchmarks import attack_cores, attack_inputs, attack_signals, attack_sizes, attack_store
+    from benchmarks import attack_cores, attack_inputs, attack_limits, attack_signals, attack_sizes, attack_store
 
-    parts = (attack_store, attack_cores, attack_inputs, attack_signals, attack_sizes)
+    parts = (attack_store, attack_cores, attack_inputs, attack_signals, attack_limits, attack_sizes)
     return {attack.name: attack for part in parts for attack in part.ATTACKS}
 
 

@@ -54,6 +54,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "race": ("race", "h1 + h1*h2", "--dim", "100", "--budget", "40s", "--store", "race", "--figure", "race.png"),
     "diagnose": ("diagnose", "data.csv", "--label", "y", "--html", "diagnosis.html"),
     "exhibit": ("exhibit", "run", "extragradient", "--results", "results"),
+    "explore": ("explore", "--port", "0", "--no-browser"),
     "study, pool": ("study", "run", "sweep.toml", "--engine", "pool", "--workers", "2", "--fresh"),
 }
 

@@ -4,7 +4,9 @@ python -m benchmarks.estimators            # benchmarks/results/estimators-<mach
 python -m benchmarks.estimators --small    # in seconds, at sizes that mean nothing
 
 Data: y = h1 h2 + h1 + noise of a tenth, on correlated inputs; times are processor seconds of a fit. Rivals are used as
-their users would: labels standardised, ridges by cross-validation where there is no leave-one-out.
+their users would: labels standardised, ridges by cross-validation where there is no leave-one-out. The package `sliced`
+(SIR and SAVE) is not among them: its last release, 0.7.0, cannot be imported with NumPy 2, which featlab's JAX needs
+("cannot import name 'ComplexWarning' from 'numpy.core.numeric'").
 """
 
 from __future__ import annotations

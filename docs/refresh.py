@@ -25,7 +25,8 @@ _DECIMAL = re.compile(r"-?\d+\.\d+")
 
 def documents() -> list[Path]:
     pages = [*sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "reference").glob("*.md"))]
-    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *pages]
+    root = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
+    return [*root, ROOT / "docs" / "course" / "index.md", *pages]
 
 
 def blocks(text: str, language: str) -> list[str]:

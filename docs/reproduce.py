@@ -3,24 +3,27 @@
     featlab exhibit run all --size paper
     python -m docs.reproduce
 
-copies the reports to docs/results, writes the table docs/reproduction.md from them (as `featlab exhibit table` does),
-and copies the pictures that README.md shows. The tests make the table again from docs/results and compare.
+copies the reports and their figures to docs/results, from which the site's gallery is made, writes the table
+docs/reproduction.md from them (as `featlab exhibit table` does), and copies the pictures that README.md shows. What was
+not run again stays as it is. The tests make the table again from docs/results and compare.
 """
 
 from __future__ import annotations
 
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from docs.refresh import ROOT
-from featlab.exhibits import Size, all_exhibits
-from featlab.exhibits.report import read_report, report_path
+from featlab.exhibits import Report, Size, all_exhibits
+from featlab.exhibits.report import read_report, report_path, write_report
 from featlab.reports.exhibits import ReportedExhibit, reproduction
 
 RESULTS = ROOT / "docs" / "results"
 TABLE = ROOT / "docs" / "reproduction.md"
 NEXT = "\nNext: [exhibits](exhibits.md), [corrections](corrections.md), [adding an exhibit](adding-an-exhibit.md).\n"
+CHANGED = RESULTS / "changes.md"  # what changed since the table before, and why
 PICTURES = {
     "weight-spike": "animation.gif",
     "amp-two-parity": "figure.png",
@@ -32,7 +35,7 @@ PICTURES = {
 def table() -> str:
     """The table of the reports in docs/results, and where to go from it."""
     entries = [ReportedExhibit(exhibit, read_report(RESULTS, exhibit.id, Size.PAPER)) for exhibit in all_exhibits()]
-    return reproduction(entries, Size.PAPER).rstrip() + "\n" + NEXT
+    return reproduction(entries, Size.PAPER).rstrip() + f"\n\n{CHANGED.read_text(encoding='utf-8')}" + NEXT
 
 
 def picture(id: str) -> Path:
@@ -41,16 +44,27 @@ def picture(id: str) -> Path:
 
 
 def publish(results: Path) -> None:
-    """Reports, table and pictures from the results of a run."""
+    """Reports, figures, table and pictures from the results of a run."""
     for exhibit in all_exhibits():
-        source = report_path(results, exhibit.id, Size.PAPER)
-        goal = report_path(RESULTS, exhibit.id, Size.PAPER)
-        if source.exists():
-            goal.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, goal)
+        if (report := read_report(results, exhibit.id, Size.PAPER)) is not None:
+            _keep(report, report_path(results, exhibit.id, Size.PAPER).parent)
     for id, name in PICTURES.items():
-        shutil.copyfile(report_path(results, id, Size.PAPER).parent / name, picture(id))
+        if (source := report_path(results, id, Size.PAPER).parent / name).exists():
+            shutil.copyfile(source, picture(id))
     TABLE.write_text(table(), encoding="utf-8")
+
+
+def _keep(report: Report, source: Path) -> None:
+    """A report with its figure, of 64 colours: a third of the bytes, and nobody sees a difference."""
+    from PIL import Image
+
+    goal = report_path(RESULTS, report.exhibit, Size.PAPER).parent
+    goal.mkdir(parents=True, exist_ok=True)
+    name = report.pictures["png"]
+    with Image.open(source / name) as figure:
+        few = figure.convert("RGB").quantize(64, dither=Image.Dither.NONE)
+        few.save(goal / name, optimize=True, dpi=figure.info["dpi"])
+    write_report(RESULTS, replace(report, pictures={"png": name}))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """What the site has besides the pages in docs, made when it is built by `make docs`: a hook, named in mkdocs.yml.
 
 The command reference comes from the command line itself, the schemas from `featlab.reports.schemas`, and the files at
-the root of the repository (changelog, contributing, security) become pages. The course and the explorer's page are put
-into the navigation if they are there.
+the root of the repository (changelog, contributing, security) become pages. The chapters of the course as they were
+built are put into the navigation. The gallery of all exhibits at paper size is made from docs/results.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# Pages that other parts of the project bring, and the place of each in the navigation.
-OPTIONAL = {"Learn": "course/index.md", "Use": "explorer*.md"}
 AT_THE_ROOT = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md"}
 SHIM = "https://unpkg.com/iframe-worker/shim"
 ABOUT_COMMANDS = """\
 Every command of `featlab`, made from the command line itself: what `featlab COMMAND --help` says. Numbers may be
 written as `1e6`, times as `30s` or `2min`. What `--json` prints has a [schema](../json.md)."""
+GALLERY = "the gallery of this site"  # where a page says this it leads there
 NEXT = {
     "CHANGELOG.md": "Next: [what a version promises](versions.md), [install](install.md).",
     "CONTRIBUTING.md": "Next: [design](design.md), [extend](extend.md).",
@@ -30,13 +29,10 @@ NEXT = {
 
 
 def on_config(config: Any) -> Any:
-    """Put what is there into the navigation."""
+    """Put the course into the navigation: its first page, which leads the section, and its chapters."""
     docs = Path(config["docs_dir"])
-    for door, pages in OPTIONAL.items():
-        _section(config["nav"], door)[1:1] = sorted(path.relative_to(docs).as_posix() for path in docs.glob(pages))
     built = sorted(path.relative_to(docs).as_posix() for path in (docs / "course" / "built").glob("*.md"))
-    if built:
-        _section(config["nav"], "Learn").append({"Course": built})
+    _section(config["nav"], "Learn").insert(1, {"The course": ["course/index.md", *built]})
     return config
 
 
@@ -50,13 +46,14 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Links to files at the root of the repository lead to their pages; formulas are shown as they are."""
+    """Links to files at the root of the repository lead to their pages, as does the gallery; formulas are shown as
+    they are."""
     from docs.markdown import page as with_formulas
 
     up = "../" * page.file.src_uri.count("/")
     for source, goal in AT_THE_ROOT.items():
         markdown = markdown.replace(f"]({up}../{source})", f"]({up}{goal})")
-    return with_formulas(markdown)
+    return with_formulas(markdown).replace(GALLERY, f'<a href="{up}gallery/index.html">{GALLERY}</a>')
 
 
 def on_post_page(output: str, page: Any, config: Any) -> str:
@@ -70,12 +67,20 @@ def on_post_template(output_content: str, template_name: str, config: Any) -> st
     return output_content.replace(SHIM, "/assets/iframe-worker/shim.js")
 
 
+def on_post_build(config: Any) -> None:
+    """The gallery stands beside the pages; it is a site of its own."""
+    from featlab.exhibits import Size
+    from featlab.reports.gallery import write_gallery
+
+    write_gallery(Path(config["site_dir"]) / "gallery", ROOT / "docs" / "results", Size.PAPER)
+
+
 def generated() -> dict[str, str]:
     """The pages that are made, by their place."""
-    from featlab.reports.schemas import SCHEMAS, schema_of
+    from featlab.reports.schemas import SCHEMAS, schema_of, slug
 
     pages = {"reference/commands.md": commands_page()}
-    pages |= {f"schemas/{name.replace(' ', '-')}.json": json.dumps(schema_of(name), indent=2) for name in SCHEMAS}
+    pages |= {f"schemas/{slug(name)}.json": json.dumps(schema_of(name), indent=2) for name in SCHEMAS}
     for source, goal in AT_THE_ROOT.items():
         text = (ROOT / source).read_text(encoding="utf-8").replace("](docs/", "](")
         for other, place in AT_THE_ROOT.items():
@@ -147,7 +152,7 @@ def _row(parameter: Any) -> str:
 
 
 def _learners() -> Iterator[str]:
-    for name in _printed("learners"):
+    for name in _printed("learners")["learners"]:
         about = _printed("learners", name)
         yield f"### {name}"
         papers = "; ".join(_link(paper) for paper in about["papers"])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import estimators, simulation
+from benchmarks import agree, estimators, simulation
 from benchmarks.baselines import full_batch_steps, gaussian_batch, one_pass_steps
 from benchmarks.drawn_experiments import LEARNERS, drawn
 from benchmarks.measuring import Row, Timing, copy_bandwidth, show
@@ -92,3 +92,20 @@ def test_the_estimators_are_compared_with_what_one_would_take_instead(tmp_path: 
     ratios = {row["case"]: row["value"] for row in rows if row["unit"] == "times the seconds"}
     assert ratios["SIR, statsmodels / ours"] == pytest.approx(seconds["SIR, statsmodels"] / seconds["SIR"])
     assert ratios["MLPRegressor / two layers"] == pytest.approx(seconds["MLPRegressor"] / seconds["two layers"])
+
+
+def test_cases_that_were_written_become_the_table_of_a_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = {"key": 1, "number": 0, "reason": "", "seconds": 1.0, "text": ""}
+    cases = [{"learner": "a", "kind": "agrees", **case}, {"learner": "b", "kind": "over time", **case}]
+    path, page = tmp_path / "cases.json", tmp_path / "page.md"
+    path.write_text("\n".join(json.dumps(one) for one in cases))
+    page.write_text("before\n\n| learner | agrees |\n|---|---:|\n| old | 7 |\n\nafter\n")
+    monkeypatch.setattr(agree, "_PAGE", page)
+    agree.main(["--read", str(path), "--docs"])
+    written = page.read_text()
+    assert written.startswith("before\n\n| learner | agrees | cannot tell |")
+    assert written.endswith("| all | 1 | 0 | 0 | 0 | 1 | 0 |\n\nafter\n")
+    assert "old" not in written
+    assert "| b | 0 | 0 | 0 | 0 | 1 | 0 |" in capsys.readouterr().out

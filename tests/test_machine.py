@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import resource
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from benchmarks.attack_limits import group_of
 
 from featlab.machine import Memory, memory
 
@@ -78,3 +82,18 @@ def test_addresses_that_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_of_this_process() -> None:
     found = memory()
     assert 0 < found.available <= found.size
+
+
+def test_a_real_group_within_another_is_read_and_is_enforced() -> None:
+    """Not a description of one: the limit of the outer group is seen from the inner, and who takes more is killed."""
+    with group_of(2 * 10**8) as group:
+        if group is None:
+            pytest.xfail("no control group may be made here")
+        enter = ["sh", "-c", 'echo 0 > "$0" && exec "$@"', str(group / "cgroup.procs"), sys.executable, "-c"]
+        asked = [*enter, "from featlab.machine import memory; print(*memory())"]
+        told = subprocess.run(asked, capture_output=True, text=True, check=True)
+        greedy = subprocess.run([*enter, "bytearray(3 * 10**8)"], check=False)
+    size, available = map(int, told.stdout.split())
+    assert 0 <= 2 * 10**8 - size < resource.getpagesize()
+    assert 0 < available < size
+    assert greedy.returncode == -signal.SIGKILL

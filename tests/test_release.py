@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from benchmarks.oldest import oldest
 from benchmarks.release import IN_SDIST, IN_WHEEL, faults
+from hatchling.metadata.core import ProjectMetadata
+from hatchling.plugin.manager import PluginManager
 
 ROOT = Path(__file__).parents[1]
 EXTRAS = {"cluster", "web", "sklearn", "cuda12", "cuda13", "docs", "dev", "all"}
@@ -44,9 +46,25 @@ def test_the_oldest_set_is_the_lower_bounds() -> None:
     assert made == "dask==2024.5\njax==0.5\njaxlib==0.5\nrich==13\n"
 
 
+def test_what_an_index_shows_leads_to_no_file_and_installs_by_name() -> None:
+    """The long description that the build makes of README.md: an index has none of the files beside it."""
+    relative = re.compile(r"\]\((?!https?:)")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    made = ProjectMetadata(str(ROOT), PluginManager()).core
+    assert relative.search(readme)
+    assert not relative.search(made.readme)
+    assert "![" not in made.readme
+    assert "pip install featlab " in made.readme
+    assert not re.search(r"pip install \"?\.", made.readme)
+    assert made.readme_content_type == "text/markdown"
+    assert re.findall("^#+ .*", made.readme, flags=re.MULTILINE) == re.findall("^#+ .*", readme, flags=re.MULTILINE)
+
+
 def test_workflows_call_make_targets_that_exist() -> None:
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
-    called = re.findall(r"run: (.+)", (ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8"))
+    workflows = [path.read_text(encoding="utf-8") for path in (ROOT / ".github" / "workflows").iterdir()]
+    called = [command for text in workflows for command in re.findall(r"run: (.+)", text)]
+    assert "make test" in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
     assert {"make check", "make docs", "make build", "make oldest", ".ci/run"} <= set(called)
     assert {command.removeprefix("make ") for command in called} - {".ci/run"} <= targets
 

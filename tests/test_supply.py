@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from benchmarks.audit import FOUND, UNCHECKED, of_code, of_packages, verdict
 from benchmarks.lock import lock
 from packaging.requirements import Requirement
 
@@ -36,3 +37,27 @@ def test_a_lock_is_made_from_a_report() -> None:
         "install": [{"metadata": {"name": name, "version": version}} for name, version in packages],
     }
     assert lock(report).splitlines()[-2:] == ["a==1.0", "b-b==2"]
+
+
+def test_what_was_not_checked_is_no_clean_bill() -> None:
+    """pip-audit without its database says "No known vulnerabilities found", and its exit code is 0."""
+    code = of_code({"metrics": {"a.py": {"loc": 5}, "_totals": {"loc": 5}}, "results": [], "errors": []})
+    asked = {"name": "a", "version": "1.0", "vulns": []}
+    left_out = {"name": "b", "skip_reason": "b could not be audited"}
+    assert verdict([code, of_packages({"dependencies": [asked]})])[1] == 0
+    words, ending = verdict([code, of_packages({"dependencies": [asked, left_out]})])
+    assert ending == UNCHECKED
+    assert "1 of 2 checked" in words
+    assert "NOT CHECKED: 1" in words
+    assert "b could not be audited" in words
+    weak = {**asked, "vulns": [{"id": "CVE-1"}]}
+    words, ending = verdict([code, of_packages({"dependencies": [weak, left_out]})])
+    assert ending == FOUND
+    assert "a 1.0: CVE-1" in words
+
+
+def test_a_fault_in_the_code_is_found() -> None:
+    fault = {"filename": "a.py", "line_number": 3, "issue_text": "eval"}
+    report = {"metrics": {"a.py": {"loc": 5}}, "results": [fault], "errors": [{"filename": "b.py", "reason": "syntax"}]}
+    assert of_code(report)[1:] == (1, 1)
+    assert "a.py:3: eval" in of_code(report).words

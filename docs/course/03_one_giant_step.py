@@ -228,8 +228,7 @@ assert risks["order one"][0] > linear - 4 * risks["order one"][1]
 
 # %% tags=["solution"]
 # mu_1^* = 0: g is noise, and so is the spike. The matrix has the mean 2 w_* w_*^T: it sees degree 2 from n ~ d samples
-# on, which
-# is a hint that n ~ d^2 is a fault of one step of a neuron and not of the data. See chapters 5 and 6.
+# on, which is a hint that n ~ d^2 is a fault of one step of a neuron and not of the data. See chapters 5 and 6.
 d = 200 if SMALL else 800
 X = draw.standard_normal((4 * d, d))
 y = X[:, 0] ** 2 - 1

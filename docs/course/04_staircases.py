@@ -223,8 +223,7 @@ assert np.allclose(np.abs(turned.giant_steps[0].directions[:, 0]), 2**-0.5)
 
 # %% tags=["solution"]
 # E[sigma'(<w, x>) h1 h2] with sigma' a step at 0: it is 1/2 plus an odd function, and h1 h2 is even. The recursion says
-# what some
-# neuron can see; this neuron is not the one.
+# what some neuron can see; this neuron is not the one.
 told = {}
 for bias in (0.0, 1.0):
     neuron = featlab.TwoLayer(activation="relu", biases=bias, start="orthogonal")

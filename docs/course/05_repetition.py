@@ -228,8 +228,8 @@ assert abs(density @ second**2 - 0.775) < 2e-3  # by binning four million sample
 
 # %% tags=["solution"]
 # u = z^2 solves u e^-u = y: two roots, u_1 < 1 < u_2. Their weights u^(-1/2) e^(-u/2) / (|1 - u| e^-u) = y^(-1/2) / |1
-# - u| are in the
-# ratio 1/(1 - u_1) : 1/(u_2 - 1), so that E[u - 1 | y] is proportional to -1 + 1 = 0. The next even order is 4.
+# - u| are in the ratio 1/(1 - u_1) : 1/(u_2 - 1), so that E[u - 1 | y] is proportional to -1 + 1 = 0. The next even
+# order is 4.
 found = featlab.analyse(featlab.target("h1**2*exp(-h1**2)"))
 assert (found.information_exponent, found.generative_exponent) == (4, 4)
 
@@ -239,9 +239,8 @@ assert (found.information_exponent, found.generative_exponent) == (4, 4)
 
 # %% tags=["solution"]
 # E[z | y] = 0: whatever function of y the second step makes, it has no linear part. Order 2 multiplies an overlap that
-# is there: it grows
-# by a factor at each pass, from d^(-1/2) in about log d passes; or one uses the matrix mean(T(y) x x^T), as in the next
-# chapter.
+# is there: it grows by a factor at each pass, from d^(-1/2) in about log d passes; or one uses the matrix mean(T(y) x
+# x^T), as in the next chapter.
 quiet = featlab.predict(
     "He4(h1)",
     featlab.ReusedBatch(2, 0.1),

@@ -216,9 +216,8 @@ if not SMALL:
 
 # %% tags=["solution"]
 # The noise of the gradient has the covariance of the inputs: along mu it is theta/d of the rest. Not for theta << d,
-# but the feature <x, G> is
-# larger along mu by another factor theta: above beta = 1/2 features know mu even if the labels say nothing. A control
-# with shuffled labels is needed.
+# but the feature <x, G> is larger along mu by another factor theta: above beta = 1/2 features know mu even if the
+# labels say nothing. A control with shuffled labels is needed.
 X, h = spiked_inputs(2 * dim, dim, 0.8)
 y = draw.permutation((h[:, 0] ** 2 - 1) / np.sqrt(2))
 W = draw.standard_normal((neurons, dim)) / np.sqrt(dim)

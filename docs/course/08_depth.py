@@ -214,8 +214,8 @@ assert (
 
 # %% tags=["solution"]
 # E[P''] = 0: nothing. Order 3 in each direction: a tensor of strength D^(-1/2), against the noise of order-3
-# correlations. By chapter 2 a neuron needs
-# about d^2 samples instead of d at D = 1. The information exponent of P has to be 2 in the theorem, and this is why.
+# correlations. By chapter 2 a neuron needs about d^2 samples instead of d at D = 1. The information exponent of P has
+# to be 2 in the theorem, and this is why.
 X = draw.standard_normal((20_000, 40))
 y = g(np.sum((X[:, :4] ** 3 - 3 * X[:, :4]) / 6 * np.resize([1.0, -1.0], 4), axis=1) / 2)
 share = np.sum(directions(X, y, 4)[:4] ** 2) / 4

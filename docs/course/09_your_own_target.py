@@ -159,8 +159,8 @@ assert len(doubted.doubts) > 0 == len(declared.doubts)
 
 # %% tags=["solution"]
 # A polynomial that is not even has generative exponent 1: He2 + He3. For the second one several directions are easier:
-# for sign(h1 h2 h3), E[h_i | y] = 0
-# and E[h_i h_j | y] = 0 because two signs can always be flipped; E[h1 h2 h3 | y] = y (2/pi)^(3/2).
+# for sign(h1 h2 h3), E[h_i | y] = 0 and E[h_i h_j | y] = 0 because two signs can always be flipped; E[h1 h2 h3 | y] = y
+# (2/pi)^(3/2).
 found = featlab.analyse(featlab.target("He2(h1) + He3(h1)"))
 assert (found.information_exponent, found.generative_exponent) == (2, 1)
 z = draw.standard_normal((200_000, 3))

@@ -200,8 +200,8 @@ assert scores["directions"] > scores["kernel"] + 0.1
 
 # %% tags=["solution"]
 # "No direction": orders 1 and 2 of every function of the label vanish (chapter 9, exercise 1). Its generative exponent
-# is 3, and n ~ d^(3/2) would be needed by a
-# method that looks at order 3. A diagnosis says what it can see, not what there is.
+# is 3, and n ~ d^(3/2) would be needed by a method that looks at order 3. A diagnosis says what it can see, not what
+# there is.
 X = draw.standard_normal((2000, 10))
 hidden = featlab.diagnose(X, np.sign(X[:, :3].prod(1)), curves=False)
 print(repr(hidden))

@@ -233,6 +233,27 @@ _PAPERS = (
         "1802.04434",
     ),
     Citation("kingma2015", "Kingma, Ba", 2015, "Adam: a method for stochastic optimization", "1412.6980"),
+    Citation(
+        "aubin2018",
+        "Aubin, Maillard, Barbier, Krzakala, Macris, Zdeborova",
+        2018,
+        "The committee machine: computational to statistical gaps in learning a two-layers neural network",
+        "1806.05451",
+    ),
+    Citation("saad1995", "Saad, Solla", 1995, "On-line learning in soft committee machines"),
+    Citation(
+        "johnstone2001",
+        "Johnstone",
+        2001,
+        "On the distribution of the largest eigenvalue in principal components analysis",
+    ),
+    Citation(
+        "baik2005",
+        "Baik, Ben Arous, Peche",
+        2005,
+        "Phase transition of the largest eigenvalue for nonnull complex sample covariance matrices",
+        "math/0403022",
+    ),
 )
 
 CITATIONS: dict[str, Citation] = {paper.key: paper for paper in _PAPERS}

@@ -51,3 +51,12 @@ def test_a_jax_that_does_not_start_is_told(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(jax, "devices", broken)
     assert doctor.examined()["devices"] == ["JAX does not start: no backend"]
+
+
+@pytest.mark.parametrize("folder", ["a" * 300, "file", "file/within"])
+def test_a_cache_folder_that_cannot_be_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("FEATLAB_COMPILED", str(tmp_path / folder))
+    done = CliRunner().invoke(app, ["doctor"])
+    assert done.exit_code == 0
+    assert "cannot be written to: give another one" in done.stdout

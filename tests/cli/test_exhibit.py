@@ -28,11 +28,12 @@ def test_list_run_and_table(results):
     assert "not run" in run("exhibit", "list", "--results", results).output
     done = run("exhibit", "run", "toy", "--results", results)
     assert "REPRODUCED at size quick" in done.output
-    assert "prototype" in done.output
+    assert "measured (s.e.)" in done.output
+    assert "prototype" not in done.output
     assert "reproduced (quick)" in run("exhibit", "list", "--results", results).output
-    (entry,) = json.loads(run("exhibit", "list", "--json", "--results", results).output)
+    (entry,) = json.loads(run("exhibit", "list", "--json", "--results", results).output)["exhibits"]
     assert (entry["id"], entry["verdict"], entry["size"]) == ("toy", "reproduced", "quick")
-    table = run("exhibit", "table", "--size", "quick", "--results", results).output
+    table = run("exhibit", "table", "--results", results).output
     assert "1 of 1 exhibits were run: 1 reproduced" in table
     assert "not run" in run("exhibit", "table", "--size", "paper", "--results", results).output
 
@@ -50,10 +51,14 @@ def test_failed_runs_have_their_exit_code(results, monkeypatch):
 
 
 def test_gallery(results, tmp_path):
-    assert "`featlab exhibit run all` does it" in run("gallery", tmp_path / "empty", "--results", results).output
-    run("exhibit", "run", "toy", "--results", results)
-    done = run("gallery", tmp_path / "site", "--results", results)
-    assert "1 of 1 exhibits shown" in done.output
+    there = f"--results {results}"
+    assert f"`featlab exhibit run all {there}` does it." in run("gallery", tmp_path / "empty", *there.split()).output
+    next_step = run("exhibit", "run", "toy", *there.split()).output
+    assert f"Reports and pictures: {results / 'quick'}. Next: `featlab gallery site {there}`" in next_step
+    done = run("gallery", tmp_path / "site", *there.split())
+    assert "1 of 1 exhibits shown, at size quick" in done.output
+    other = run("exhibit", "table", "--size", "paper", *there.split()).stderr
+    assert f"`featlab exhibit run all --size paper {there}` does it. There are runs of size quick" in other
     assert faults(tmp_path / "site") == []
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "x").write_text("x")

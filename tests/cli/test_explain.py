@@ -66,7 +66,8 @@ def test_ends_with_theory_over_simulation(tmp_path: Path) -> None:
 def test_json_is_the_record(explained: Callable[..., Explanation]) -> None:
     result = run("explain", "He3(h1)", "--dim", "1e6", "--json")
     assert result.exit_code == 0
-    assert json.loads(result.stdout) == explained("He3(h1)", dim=10**6).to_dict()
+    record = {"schema": "featlab.explain/1", **explained("He3(h1)", dim=10**6).to_dict()}
+    assert json.loads(result.stdout) == record
 
 
 def test_noise_reaches_the_target() -> None:

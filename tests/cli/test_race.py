@@ -47,7 +47,7 @@ def test_json_is_one_object() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--ratios", "16:1"), "--ratios: got '16:1', expected LOW:HIGH"),
+        (("--ratios", "16:1"), "--ratios: got '16:1', expected 2 to 64 of them, none twice: LOW:HIGH"),
         (("--budget", "soon"), "--budget: got 'soon', expected a time"),
         (("--dim", "many"), "--dim: got 'many'"),
         (("--seeds", "0"), "--seeds: got 0"),

@@ -57,6 +57,7 @@ def test_run_and_run_again(file: Path) -> None:
     before = open_study(file)
     again = study("run", file, "--json")
     assert json.loads(again.stdout) == {
+        "schema": "featlab.study-run/1",
         "total": 3,
         "done": 3,
         "failed": 0,

@@ -188,3 +188,15 @@ def test_what_is_zero_at_every_size_has_no_next_term() -> None:
         Differences(np.array([1.0, 4.0, 16.0]), np.full(3, 8.0), *[zero] * 3, zero + 7), True, 1e-3, scale=0.0
     )
     assert found.value[0, 0] == found.error[0, 0] == 0
+
+
+def test_a_slow_power_is_no_disagreement_where_no_law_fits() -> None:
+    """-.26 s^-.3 with s = 1, 4, 16 tends to 0 by neither law, and its limit is told by the power that fits."""
+    x = np.array([1.0, 4.0, 16.0]) ** -0.3
+    given = differences((-0.26 * x).tolist(), [0.0025, 0.001, 0.0007])
+    found = in_the_limit(given, False, 1e-3, scale=0.94)
+    assert np.isnan(found.exponent[0])
+    assert found.value[-1, 0] == pytest.approx(0, abs=1e-12)
+    assert np.nanmin(np.abs(found.value[:-1, 0]) / found.error[:-1, 0]) > 3.5, "the pairs alone would not do"
+    gap = in_the_limit(differences((0.2 - 0.26 * x).tolist(), [0.0025, 0.001, 0.0007]), False, 1e-3, scale=0.94)
+    assert np.nanmin(np.abs(gap.value[:, 0]) / gap.error[:, 0]) > 3.5, "negative control"

@@ -48,7 +48,7 @@ def test_it_is_the_same_again_and_words_say_what_numbers_say() -> None:
     json.dumps(record, allow_nan=False)
     text = str(diagnosis)
     assert f"n/d = {record['inputs']['ratio']:.3g}" in text
-    assert "Information exponent: 2, as far as n = 600 tells" in text
+    assert "Information exponent: 2, as far as 300 rows held out tell" in text
     assert record["directions"]["found"][0]["loadings"]["x1"] == max(
         record["directions"]["found"][0]["loadings"].values()
     )

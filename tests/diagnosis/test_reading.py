@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 import pandas
 import pytest
 
 import featlab
-from featlab.diagnosis import UnusableData
+from featlab.diagnosis import UnusableData, sizes
 from featlab.diagnosis.reading import read_file, table_of
+from featlab.machine import Memory
 
 ROWS = 60
 
@@ -128,4 +131,31 @@ def test_broken_files(tmp_path: Path, kind: str, content: bytes) -> None:
 def test_objects_are_not_unpickled(tmp_path: Path) -> None:
     np.savez(tmp_path / "data.npz", X=np.array([{}] * 3), y=np.zeros(3))
     with pytest.raises(UnusableData, match="not a readable NPZ"):
+        read_file(tmp_path / "data.npz", "y")
+
+
+@pytest.mark.parametrize(("kind", "copies"), [("csv", 4), ("npz", 4), ("parquet", 7)])
+def test_a_file_that_is_too_large_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, copies: int
+) -> None:
+    inputs, labels = good()
+    frame, path = pandas.DataFrame(inputs, columns=list("abc")).assign(y=labels), tmp_path / f"data.{kind}"
+    np.savez(path, X=inputs, y=labels) if kind == "npz" else getattr(frame, f"to_{kind}")(path, index=False)
+    needed = copies * 8 * (ROWS + (kind == "csv")) * 4  # a CSV's header is not told from its rows
+    monkeypatch.setattr(sizes, "memory", lambda: Memory(needed, needed))
+    read_file(path, "y")
+    monkeypatch.setattr(sizes, "memory", lambda: Memory(needed, needed // 2))
+    with pytest.raises(featlab.DoesNotFit, match=rf"needs {needed:,} bytes, .* 50.0% of its rows would fit"):
+        read_file(path, "y")
+
+
+def test_an_array_that_claims_to_be_huge_is_refused(tmp_path: Path) -> None:
+    """NumPy would ask for eight terabytes, and end in a MemoryError."""
+    with ZipFile(tmp_path / "data.npz", "w") as archive:
+        for name in ("X", "y"):
+            file = BytesIO()
+            header = {"descr": "<f8", "fortran_order": False, "shape": (10**12, 1)}
+            np.lib.format.write_array_header_1_0(file, header)
+            archive.writestr(f"{name}.npy", file.getvalue() + bytes(80))
+    with pytest.raises(featlab.DoesNotFit, match=r"looking at the 2,000,000,000,000 numbers"):
         read_file(tmp_path / "data.npz", "y")

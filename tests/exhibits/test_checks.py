@@ -47,6 +47,24 @@ def test_ordered():
     assert ordered("s", {"a": low, "b": noise(1.0, 20, key=2)}).result is CheckResult.CANNOT_TELL
 
 
+def test_ordered_by_a_least_effect():
+    low, high = noise(1.0, 400, key=0), noise(1.0, 400, key=1) * 1.2
+    assert ordered("s", {"a": low, "b": high}, least=0.05).passed
+    assert ordered("s", {"a": low, "b": high}, least=0.5).result is CheckResult.FAILS
+    assert ordered("s", {"a": low, "b": high}, least=0.2).result is CheckResult.CANNOT_TELL
+    with_size = ordered("s", {"a": -high, "b": -low}, least=0.05)
+    assert with_size.passed, "of a negative mean its size counts"
+
+
+def test_ordered_pairs():
+    luck = np.exp(noise(0.0, 6, key=3))
+    apart = {"a": luck * 1.0, "b": luck * (1.1 + 0.001 * np.arange(6))}
+    assert ordered("s", apart).result is CheckResult.CANNOT_TELL
+    assert ordered("s", apart, paired=True).passed
+    assert ordered("s", apart, paired=True, least=0.2).result is CheckResult.FAILS
+    assert ordered("s", dict(reversed(apart.items())), paired=True).result is CheckResult.FAILS
+
+
 def test_ordered_without_scatter():
     assert ordered("s", {"a": [1.0, 1.0], "b": [2.0, 2.0]}).passed
     assert ordered("s", {"a": [2.0, 2.0], "b": [1.0, 1.0]}).result is CheckResult.FAILS
@@ -86,3 +104,12 @@ def test_straight():
     assert straight("s", x, samples, 2.0).passed
     assert straight("s", x, samples, 2.4).result is CheckResult.FAILS
     assert not straight("s", x, 2 * x + noise(5.0, 4, 3, spread=3.0), 2.0).refused
+
+
+def test_above_without_scatter():
+    """Three equal numbers are no reason for a warning of precision lost, which would be an error here."""
+    right, wrong = (
+        above("s", np.full(3, value), 1.0, control="c", control_samples=np.full(3, 0.5)) for value in (2, 0.9)
+    )
+    assert right.passed
+    assert wrong.result is CheckResult.FAILS

@@ -93,9 +93,16 @@ def test_an_analysis_is_that_of_explain(page: Client, check: Callable[..., Any])
     costs = [cost for group in found["lines"]["costs"] for cost in group["costs"]]
     assert {cost["line"] for cost in costs} <= set(found["sample_cost_details"])
     assert all(cost["papers"] for cost in costs)
-    # A dimension is a number: each cost can be drawn against d by what is sent.
-    sgd = found["sample_cost_details"]["one_pass_sgd"]
-    assert sgd["log10_samples"] == pytest.approx(6 * sgd["exponent"] + sgd["power_of_log_d"] * np.log10(np.log(1e6)))
+    # Each cost can be drawn against d by what is sent: at the dimension that was asked, it is what is printed.
+    against, details = found["against_dim"], found["sample_cost_details"]
+    assert (against["dims"][0], against["dims"][-1]) == (10, 10**6)
+    sgd = details["one_pass_sgd"]
+    assert against["log10_samples"]["one_pass_sgd"][-1] == pytest.approx(sgd["log10_samples"], abs=1e-6)
+    assert against["log10_samples"]["one_pass_sgd"][0] == pytest.approx(
+        sgd["exponent"] + sgd["power_of_log_d"] * np.log10(np.log(10))
+    )
+    for line, sizes in against["log10_samples"].items():
+        assert (sizes is None) == (details[line]["log10_samples"] is None)
 
 
 def test_an_analysis_under_a_spike(page: Client, check: Callable[..., Any]) -> None:
@@ -125,6 +132,10 @@ def test_a_prediction_is_that_of_predict(page: Client, check: Callable[..., Any]
     assert [row[0] for row in shown["values"]] == pytest.approx(np.abs(np.ravel(said["data"]["cosine"]["values"])))
     wrong = simulation_record(featlab.predict(experiment_from_text({**ORTHOGONAL, "step_size": "0.6/d"})))
     assert found != json.loads(json.dumps(wrong))
+    draft = asked(page, check, "predict", {"experiment": ORTHOGONAL, "draft": True})
+    assert draft["draft"]
+    assert "gram" not in draft["prediction"]["data"]
+    np.testing.assert_allclose(draft["prediction"]["recovery"]["values"], shown["values"], atol=0.03)
 
 
 def test_what_theory_does_not_know_is_said(page: Client, check: Callable[..., Any]) -> None:

@@ -152,3 +152,4 @@ def test_an_address_of_another_machine_is_said() -> None:
     result = CliRunner().invoke(app, ["explore", "--host", "203.0.113.7", "--port", "0", "--no-browser"])
     assert result.exit_code == 4
     assert "--host: got '203.0.113.7'" in result.stderr
+    assert "an address of this machine is expected" in result.stderr

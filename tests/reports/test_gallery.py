@@ -1,11 +1,15 @@
+import io
 from dataclasses import replace
 from html import unescape
 
 import pytest
+from PIL import Image
 
 from featlab.exhibits import Size, run_exhibit
+from featlab.exhibits.report import UnreadableReport, read_report, write_report
 from featlab.reports import gallery
 from featlab.reports.gallery import NotAGallery, write_gallery
+from featlab.reports.gallery_index import THUMB_HEIGHT, THUMB_WIDTH, thumbnail
 from tests.exhibits.toy import exhibit
 from tests.reports.gallery_checks import faults
 
@@ -86,3 +90,37 @@ def test_the_checks_of_a_site_see(toy, addition, words):
     page = toy / "site" / "toy.html"
     page.write_text(page.read_text().replace("</main>", addition + "</main>"))
     assert any(words in fault for fault in faults(toy / "site"))
+
+
+def test_the_first_page_has_a_thumbnail_and_filters_and_no_script(toy):
+    write_gallery(toy / "site", toy / "results")
+    index = (toy / "site" / "index.html").read_text()
+    with Image.open(toy / "site" / "pictures" / "toy-small.png") as small:
+        assert small.size == (THUMB_WIDTH, THUMB_HEIGHT)
+    assert 'src="pictures/toy-small.png"' in index
+    assert "<script" not in index
+    for kind in ("verdict", "document", "topic"):
+        assert f'<fieldset class="filter"><legend class="unseen">{kind}</legend>' in index
+    assert "remake it with <code>featlab exhibit run toy --size quick</code>" in index
+
+
+def test_a_thumbnail_of_what_is_no_picture_is_refused():
+    """A file with the first bytes of a PNG and nothing after them, and one that would fill the memory."""
+    buffer = io.BytesIO()
+    Image.new("1", (8000, 8000)).save(buffer, format="PNG")
+    for content in (b"\x89PNG\r\n\x1a\n", buffer.getvalue()):
+        with pytest.raises(UnreadableReport, match=r"a\.png: not a picture to show"):
+            thumbnail(content, "a.png")
+
+
+@pytest.mark.parametrize("kept", [("png",), ()])
+def test_pictures_that_were_not_kept_are_not_shown(toy, kept):
+    report = read_report(toy / "results", "toy", Size.QUICK)
+    assert report is not None
+    pictures = {kind: report.pictures[kind] for kind in kept}
+    write_report(toy / "results", replace(report, pictures=pictures))
+    write_gallery(toy / "site", toy / "results")
+    assert faults(toy / "site") == []
+    assert [("<img" in (toy / "site" / f"{page}.html").read_text()) for page in ("toy", "document-multi-index")] == [
+        bool(kept)
+    ] * 2

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from featlab.cli.app import app
 from featlab.exhibits import Size
 from featlab.exhibits.report import read_report, report_record
-from featlab.reports.schemas import SCHEMAS, schema_of
+from featlab.reports.schemas import SCHEMAS, schema_name, schema_of
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 RUN = [
@@ -102,7 +102,8 @@ def test_what_is_printed_keeps_the_schema(command: str, printed: dict[str, Any])
 def test_reports_keep_the_schema() -> None:
     report = read_report(RESULTS, "classification", Size.PAPER)
     assert report is not None
-    valid("exhibit run", {"reports": [report_record(report)], "failures": [], "waiting": []})
+    record = {"reports": [report_record(report)], "failures": [], "waiting": []}
+    valid("exhibit run", {"schema": schema_name("exhibit run"), **record})
 
 
 @pytest.mark.parametrize("command", ["explain", "race", "diagnose", "study run", "doctor"])
@@ -111,7 +112,17 @@ def test_a_key_more_or_less_is_refused(command: str, printed: dict[str, Any]) ->
     with pytest.raises(ValidationError):
         valid(command, {**record, "unheard_of": 1})
     with pytest.raises(ValidationError):
-        valid(command, {key: value for key, value in record.items() if key != next(iter(record))})
+        valid(command, {key: value for key, value in record.items() if key != list(record)[1]})
+
+
+@pytest.mark.parametrize("command", CALLS)
+def test_what_is_printed_says_its_schema_first_and_no_other_passes(command: str, printed: dict[str, Any]) -> None:
+    record = printed[command]
+    assert next(iter(record)) == "schema"
+    assert record["schema"] == f"featlab.{command.replace(' ', '-')}/{schema_of(command)['version']}"
+    for other in (f"featlab.{command}/0", None):
+        with pytest.raises(ValidationError):
+            valid(command, {**record, "schema": other})
 
 
 def test_a_schema_is_one_and_is_printed() -> None:

@@ -41,7 +41,7 @@ HOSTILE: list[tuple[tuple[Any, ...], list[Any]]] = [
     (("machines", 0, "packages"), [["jax"], {"jax": 3}]),
     (("looks",), [[1], [2, 1], [0, 1], [1, 1, 1], "11"]),
     (("fixed",), [[[]], [{"digest": "a", "since": "then", "runs": 0}], [{"digest": SCRIPT, "since": 0, "runs": 0}]]),
-    (("pictures",), [[], {}, {"svg": "figure.svg"}]),
+    (("pictures",), [[], "figure.png", {"png": None}]),
     (("pictures", "png"), ["/etc/passwd", "../../secret.png", "a\\b.png", ".hidden.png", "figure.svg", "x\n.png", ""]),
     (("pictures", "exe"), ["figure.exe"]),
     (("unknown",), [1]),

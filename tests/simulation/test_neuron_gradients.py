@@ -9,7 +9,9 @@ import scipy.stats
 import featlab
 from featlab.errors import InvalidParameter
 from featlab.gaussian.activations import activation
-from featlab.simulation.neuron_gradients import neuron_gradients
+from featlab.simulation.neuron_gradients import fresh_steps, neuron_gradients
+from featlab.theory.flows.averages import Averages
+from featlab.theory.flows.complexity import fresh_time, gradient_samples
 
 SIZES = {"bias": 0.5, "dim": 12, "samples": 30}
 
@@ -48,3 +50,18 @@ def test_the_mean_of_a_linear_target_is_the_mean_slope() -> None:
     assert np.all(np.isnan(found.deviation))
     with pytest.raises(InvalidParameter, match="kinks"):
         neuron_gradients(featlab.target("h1"), activation("relu"), dim=10, **sizes)
+
+
+def test_fresh_steps_have_signal_and_noise_of_the_theory() -> None:
+    """Of one step, n spread/pull^2 is the n of equal signal and noise; a path without noise is that of its equation."""
+    of = Averages(featlab.target("He3(h1)/sqrt(6)", noise=0.1), activation("He3"))
+    sizes = {"correlation": 0.3, "dim": 40, "seed": 5}
+    one = fresh_steps(of.target, of.activation, **sizes, samples=2000, rate=0.1, steps=1, neurons=800)
+    needed = gradient_samples(of, 0.3, 40)
+    assert 2000 * one.spread.mean() / one.pull.mean() ** 2 == pytest.approx(needed, rel=0.1)
+    assert abs(2000 * one.spread.mean() / one.pull.mean() ** 2 / (1.3 * needed) - 1) > 0.1
+    path = fresh_steps(of.target, of.activation, **sizes, samples=200_000, rate=0.04, steps=15, neurons=2)
+    until = float(path.correlation[:, -1].mean())
+    assert fresh_time(of, 0.3, 40, samples=200_000, rate=0.04, steps=20, until=until) == pytest.approx(0.6, rel=0.03)
+    with pytest.raises(InvalidParameter, match="one direction"):
+        fresh_steps(featlab.target("h1*h2"), of.activation, **sizes, samples=10, rate=0.1, steps=1, neurons=1)

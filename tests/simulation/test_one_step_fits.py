@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from featlab.simulation.one_step_fits import Terms, linear_part, relu_gradient, residual_risk, step_and_fit
+from featlab.simulation.one_step_fits import linear_part, relu_gradient, residual_risk
 
 
 def test_the_gradient_is_that_of_the_correlation():
@@ -27,26 +27,6 @@ def test_the_linear_part_of_a_linear_label_is_nearly_all_of_it():
     inputs = np.random.default_rng(1).standard_normal((50_000, 3))
     assert np.mean((linear_part(inputs, inputs[:, 0]) - inputs[:, 0]) ** 2) < 1e-3
     assert np.mean(linear_part(inputs, inputs[:, 0] ** 2 - 1) ** 2) < 1e-2
-
-
-def _step(terms, **changes):
-    sizes = {"dim": 10, "samples": 4000, "width": 60, "rest": 1.0, "test": 20_000, "seed": 2}
-    return step_and_fit(terms, **{**sizes, **changes})
-
-
-def test_a_step_finds_the_linear_direction_and_the_fit_has_all_of_it():
-    terms = Terms(lambda inputs: inputs[:, :1], np.array([1.0]))
-    found = _step(terms)
-    assert found.coefficients == pytest.approx([1.0], abs=0.03)
-    assert found.risk < 0.05
-    assert found.cosines[0] > 1.2 * found.cosines[1:].max()
-
-
-def test_weighing_the_rest_more_finds_its_direction():
-    terms = Terms(lambda inputs: np.column_stack([inputs[:, 0], inputs[:, 1] ** 2 - 1]), np.array([1.0, 2.0]))
-    plain, weighed = _step(terms), _step(terms, rest=8.0)
-    assert weighed.cosines[1] > 1.5 * plain.cosines[1]
-    assert weighed.risk < 3.0
 
 
 def test_one_step_learns_a_square_that_random_features_do_not():

@@ -120,3 +120,17 @@ def test_who_waits_for_the_checks_is_told_how_long(monkeypatch, capsys):
     runs_of(Study(axes={"a": range(1000)}), runner)
     told = capsys.readouterr().err.splitlines()
     assert told == ["featlab: to check all 1,000 points takes about 50 minutes"]
+
+
+def test_what_the_first_check_has_to_load_is_not_multiplied(monkeypatch, capsys):
+    now = 0.0
+
+    def check(point):
+        nonlocal now
+        now += 0.01 if now else 60.0
+        return point
+
+    monkeypatch.setattr(identity, "monotonic", lambda: now)
+    runs_of(Study(axes={"a": range(100)}), Runner(run_point, check=check))
+    assert now > 60
+    assert not capsys.readouterr().err

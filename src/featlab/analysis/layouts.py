@@ -65,7 +65,7 @@ def layout_by_rank(cells: RayCells, bins: int) -> Layout:
     Every other one stays when the bins are halved, and all of the latter kind.
     """
     atoms = _atoms(cells)
-    critical, width = _critical_values(cells)
+    critical, width = critical_values(cells)
     # An edge inside an atom would tell apart by rounding what is one label.
     within = (atoms.low <= (critical - width)[:, None]) & ((critical + width)[:, None] <= atoms.high)
     critical, width = critical[~within.any(axis=1)], width[~within.any(axis=1)]
@@ -157,7 +157,7 @@ def _faded(cells: RayCells) -> Booleans:
     return still & slow[run]
 
 
-def _critical_values(cells: RayCells) -> tuple[Floats, Floats]:
+def critical_values(cells: RayCells) -> tuple[Floats, Floats]:
     """Values at which many rays turn round, jump or begin: there the density of the label and G may jump.
 
     A bin that contained such a value would mix two very different conditional laws. Also how far each may be off.

@@ -48,9 +48,9 @@ _RESOLUTION = {
     5: (Resolution(16_000, 60, 6), Resolution(3000, 60, 6)),
 }
 # What leaves a larger relative error, by the number of directions, is computed again with up to so many times the rays
-# or cells; not what leaves nothing but an error.
+# or cells, by that number too; not what leaves nothing but an error.
 _WANTED = {1: 1e-3, 2: 1e-3, 3: 1e-3, 4: 5e-3, 5: 1e-2}
-_FINER = 3
+_FINER = {1: 3, 2: 4, 3: 3, 4: 3, 5: 3}
 _ROUNDING = 1e-12
 # By the number of known directions: Gauss nodes on each piece of each known axis.
 _KNOWN_NODES = {0: 1, 1: 20, 2: 8, 3: 5}
@@ -157,14 +157,14 @@ def second_moments(target: Target, known: Floats) -> SecondMoments:
     found, errors = _second_moments(target, known, resolution)
     wanted = _WANTED[dimension] * found.top
     if wanted < errors.total < found.top and errors.bins < 0.5 * errors.total:
-        found, errors = _second_moments(target, known, _finer(resolution, errors, wanted))
+        found, errors = _second_moments(target, known, _finer(resolution, errors, wanted, _FINER[dimension]))
     return found
 
 
-def _finer(resolution: Resolution, errors: _Errors, wanted: float) -> Resolution:
+def _finer(resolution: Resolution, errors: _Errors, wanted: float, most: int) -> Resolution:
     """More rays and shorter cells, as far as either makes a large part of an error that is larger than wanted."""
-    rays = min(_FINER, 1.5 * errors.total / wanted) if errors.directions > 0.4 * wanted else 1
-    steps = (_FINER if rays == 1 else 2) if errors.cells > 0.4 * wanted else 1
+    rays = min(most, 1.5 * errors.total / wanted) if errors.directions > 0.4 * wanted else 1
+    steps = (most if rays == 1 else 2) if errors.cells > 0.4 * wanted else 1
     return Resolution(int(rays * resolution.rays), steps * resolution.steps, int(rays * resolution.nodes))
 
 

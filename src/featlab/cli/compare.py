@@ -67,6 +67,7 @@ def compare(
     from featlab.reports.run_records import full_record
 
     deliver(
+        "compare",
         figure=figure,
         draw=lambda: figures.comparison_figure(both.drawn(), both.simulation, both.comparison),
         as_json=as_json,

@@ -9,7 +9,7 @@ import typer
 
 from featlab.cli.errors import exit_cleanly, fail
 from featlab.cli.explain import note
-from featlab.cli.showing import check_output, examples, show, write_output
+from featlab.cli.showing import check_output, examples, print_json, show, write_output
 from featlab.interruption import saving
 
 DIAGNOSE_EPILOG = examples(
@@ -28,7 +28,7 @@ def diagnose(
         Path | None, typer.Option(metavar="FILE", help="Also write a self-contained page with pictures.")
     ] = None,
     curves: Annotated[bool, typer.Option(help="Measure learning curves of four kinds of estimators.")] = True,
-    seed: Annotated[int, typer.Option(help="Of permutations, resampling and splits.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of permutations and splits.")] = 0,
 ) -> None:
     """Tell what theory says of data: inputs, directions, orders, and whether the samples are enough."""
     check_output("--html", html)
@@ -40,9 +40,7 @@ def diagnose(
         found = compute(data, label=label, seed=seed, curves=curves, tell=tell)
     with saving():
         if as_json:
-            import json
-
-            typer.echo(json.dumps(found.to_dict(), indent=2, allow_nan=False))
+            print_json("diagnose", found.to_dict(), indent=2)
         else:
             show(found)
         if html is not None:

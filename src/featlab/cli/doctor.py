@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import errno
 import os
 import platform
 import re
@@ -15,7 +15,7 @@ import typer
 
 import featlab
 from featlab.cli.errors import exit_cleanly
-from featlab.cli.showing import AsJson, examples
+from featlab.cli.showing import AsJson, examples, print_json
 
 DOCTOR_EPILOG = examples("featlab doctor", "featlab doctor --json")
 # What an extra is for, in words. Extras of development are not asked about.
@@ -32,7 +32,10 @@ _SERVES = {
 def doctor(as_json: AsJson = False) -> None:
     """Tell what featlab finds here: versions, devices, memory, the cache folder, and what is missing for what."""
     found = examined()
-    typer.echo(json.dumps(found) if as_json else _text(found))
+    if as_json:
+        print_json("doctor", found)
+    else:
+        typer.echo(_text(found))
 
 
 def examined() -> dict[str, Any]:
@@ -91,9 +94,26 @@ def _cache() -> dict[str, Any]:
     place = folder()
     if place is None:
         return {"folder": None, "writable": False, "bytes": 0}
-    there = next((one for one in (place, *place.parents) if one.exists()), Path("/"))
-    size = sum(file.stat().st_size for file in place.rglob("*-cache") if file.is_file()) if place.exists() else 0
-    return {"folder": str(place), "writable": os.access(there, os.W_OK), "bytes": size}
+    there = next((one for one in (place, *place.parents) if os.path.exists(one)), Path("/"))
+    usable = os.path.isdir(there) and os.access(there, os.W_OK) and _can_be_named(place)
+    size = sum(map(_size, place.rglob("*-cache"))) if os.path.isdir(place) else 0
+    return {"folder": str(place), "writable": usable, "bytes": size}
+
+
+def _can_be_named(place: Path) -> bool:
+    try:
+        os.stat(place)
+    except OSError as fault:
+        return fault.errno == errno.ENOENT
+    return True
+
+
+def _size(file: Path) -> int:
+    """Of a file that another process may remove at this moment."""
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
 
 
 def _text(found: dict[str, Any]) -> str:

@@ -50,6 +50,9 @@ def exit_cleanly(command: Callable[Parameters, Result]) -> Callable[Parameters, 
         except BrokenPipeError:  # whoever reads has heard enough, as `| head` does
             _give_up_stdout()
             raise typer.Exit(UNHEARD) from None
+        except MemoryError as fault:
+            show_traceback()
+            fail(f"more memory is needed than there is: {fault or 'none is left'}; take less of it at a time", TROUBLE)
         except OSError as fault:
             show_traceback()
             _give_up_stdout()

@@ -6,7 +6,6 @@ Slurm); 4, a store, an engine or the results directory is in trouble; 130, inter
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import sys
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from featlab.cli.errors import INTERRUPTED, TROUBLE, exit_cleanly, fail, leave
-from featlab.cli.showing import examples
+from featlab.cli.showing import examples, print_json
 from featlab.cli.study_running import AsJson, Retry, Scheduler, Wait, Workers, chosen_engine, progress_bar
 from featlab.interruption import say_at_end
 
@@ -43,6 +42,7 @@ _SizeOption = Annotated[
     str, typer.Option("--size", metavar="SIZE", help="quick (seconds), paper (the source's sizes) or large (beyond).")
 ]
 _HERE = Path("featlab-results")
+_DEFAULT_SIZE = "quick"  # of all three: what was run is what is shown
 
 
 @exhibit_app.callback()
@@ -58,14 +58,17 @@ def list_exhibits(results: _ResultsOption = _HERE, as_json: AsJson = False) -> N
     from featlab.reports.exhibits import ReportedExhibit, list_text
 
     entries = [ReportedExhibit(exhibit, last_report(results, exhibit.id)) for exhibit in _chosen(["all"])]
-    typer.echo(json.dumps([entry.record() for entry in entries]) if as_json else list_text(entries))
+    if as_json:
+        print_json("exhibit list", {"exhibits": [entry.record() for entry in entries]})
+    else:
+        typer.echo(list_text(entries))
 
 
 @exhibit_app.command("run")
 @exit_cleanly
 def run_exhibits(
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Exhibits by id, or `all`.")],
-    size: _SizeOption = "quick",
+    size: _SizeOption = _DEFAULT_SIZE,
     engine: Annotated[str, typer.Option(metavar="NAME", help="in-process, pool, dask or slurm.")] = "in-process",
     workers: Workers = None,
     scheduler: Scheduler = None,
@@ -122,12 +125,18 @@ def run_exhibits(
                 _tell(exhibit, made, results, alone=len(chosen) == 1, quiet=as_json)
             if unwritten is not None:
                 break
+    if reports and not as_json:
+        flags = _flags(of_size, results)
+        typer.echo(
+            f"\nReports and pictures: {results / of_size}. Next: `featlab gallery site{flags}` for a site of all "
+            f"that was run, `featlab exhibit table{flags}` for a table."
+        )
     _leave(reports, failures, waiting, unwritten, as_json)
 
 
 @exhibit_app.command("table")
 @exit_cleanly
-def table(size: _SizeOption = "paper", results: _ResultsOption = _HERE) -> None:
+def table(size: _SizeOption = _DEFAULT_SIZE, results: _ResultsOption = _HERE) -> None:
     """Print the verdicts, numbers, run times and machines of all exhibits as a Markdown document."""
     from featlab.exhibits.report import read_report
     from featlab.reports.exhibits import ReportedExhibit, reproduction
@@ -135,6 +144,8 @@ def table(size: _SizeOption = "paper", results: _ResultsOption = _HERE) -> None:
     of_size = _size(size)
     entries = [ReportedExhibit(exhibit, read_report(results, exhibit.id, of_size)) for exhibit in _chosen(["all"])]
     typer.echo(reproduction(entries, of_size), nl=False)
+    if not any(entry.report for entry in entries):
+        typer.echo(f"featlab: {_none_was_run(of_size, results)}", err=True)
 
 
 @exit_cleanly
@@ -142,23 +153,42 @@ def gallery(
     directory: Annotated[
         Path, typer.Argument(metavar="DIR", help="Where the site is written; index.html is its start.")
     ],
-    size: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Show the runs of this size; the largest there are if not given.")
-    ] = None,
+    size: _SizeOption = _DEFAULT_SIZE,
     results: _ResultsOption = _HERE,
 ) -> None:
     """Write a static site of all exhibits that were run: figures, numbers, verdicts, citations. It fetches nothing."""
     from featlab.reports.gallery import write_gallery
 
-    written = write_gallery(directory, results, None if size is None else _size(size))
-    hint = "" if written.shown else f" None was run into {results}: `featlab exhibit run all` does it."
-    typer.echo(f"{written.shown} of {written.total} exhibits shown. Open {directory / 'index.html'}.{hint}")
+    of_size = _size(size)
+    written = write_gallery(directory, results, of_size)
+    hint = "" if written.shown else f" {_none_was_run(of_size, results)}"
+    typer.echo(
+        f"{written.shown} of {written.total} exhibits shown, at size {of_size}. Open {directory / 'index.html'}.{hint}"
+    )
 
 
 def _chosen(ids: list[str]) -> list[Exhibit]:
     from featlab.exhibits.find import all_exhibits, find_exhibit
 
     return all_exhibits() if "all" in ids else [find_exhibit(id) for id in dict.fromkeys(ids)]
+
+
+def _flags(size: Size, results: Path) -> str:
+    """What the next command needs, to speak of the same runs."""
+    flags = [] if size == _DEFAULT_SIZE else ["--size", size]
+    flags += [] if results == _HERE else ["--results", os.fspath(results)]
+    return "".join(f" {shlex.quote(flag)}" for flag in flags)
+
+
+def _none_was_run(size: Size, results: Path) -> str:
+    """What to do where there is nothing to show; other sizes that were run are named."""
+    from featlab.exhibits import Size
+
+    others = [str(one) for one in Size if one != size and any((results / one).glob("*/report.json"))]
+    hint = f" There are runs of size {' and '.join(others)}: `--size {others[-1]}` shows them." if others else ""
+    return (
+        f"None of size {size} was run into {results}: `featlab exhibit run all{_flags(size, results)}` does it.{hint}"
+    )
 
 
 def _size(word: str) -> Size:
@@ -193,7 +223,7 @@ def _leave(
 
     if as_json:
         record = {"reports": [report_record(report) for report in reports], "failures": failures, "waiting": waiting}
-        typer.echo(json.dumps(record))
+        print_json("exhibit run", record)
     else:
         for line in waiting:
             typer.echo(line)

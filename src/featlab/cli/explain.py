@@ -13,7 +13,7 @@ import typer
 
 from featlab.cli.errors import INTERRUPTED, exit_cleanly, fail
 from featlab.cli.experiment_options import AlignmentOption, SpikeOption, spiked_inputs
-from featlab.cli.showing import check_output, examples, seconds_of, show, write_output
+from featlab.cli.showing import check_output, examples, print_json, seconds_of, show, write_output
 from featlab.interruption import saving
 
 if TYPE_CHECKING:
@@ -90,9 +90,7 @@ def explain(
         if simulation:
             explanation, interrupted = _demonstrated(explanation, seconds, shown=not as_json)
         if as_json:
-            import json
-
-            typer.echo(json.dumps(explanation.to_dict(), indent=2, allow_nan=False))
+            print_json("explain", explanation.to_dict(), indent=2)
         if html is not None:
             page = partial(_page, explanation, _seen_from(html, gallery))
             write_output("--html", html, page, "page", quiet=as_json)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from importlib.util import find_spec
 from typing import Annotated
 
@@ -35,17 +36,16 @@ def explore(
     """Open a page to play with: type a function, see what can be learned of it, predict, simulate, race, diagnose."""
     if any(find_spec(name) is None for name in ("fastapi", "uvicorn")):
         fail('the explorer needs more packages: pip install "featlab[web]"')
-    from featlab.explorer.serve import bound, is_loopback, serve
+    from featlab.explorer.serve import bound, serve
 
     where = host or _LOOPBACK
     try:
         listening = bound(where, port)
     except OSError as fault:
-        option, given = ("--port", str(port)) if is_loopback(where) else ("--host", where)
-        fail(
-            f"{option}: got {given!r}, which cannot be listened on: {fault_words(fault)}; --port 0 takes a free one",
-            TROUBLE,
-        )
+        taken = fault.errno in (errno.EADDRINUSE, errno.EACCES)
+        option, given = ("--port", str(port)) if taken else ("--host", where)
+        remedy = "--port 0 takes a free one" if taken else "an address of this machine is expected, such as 0.0.0.0"
+        fail(f"{option}: got {given!r}, which cannot be listened on: {fault_words(fault)}; {remedy}", TROUBLE)
     with saving():  # a signal ends it in order, not at once
         serve(listening, where, shared=host is not None, browser=browser, tell=_tell)
 

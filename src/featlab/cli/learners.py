@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from featlab.cli.errors import exit_cleanly
 from featlab.cli.experiment_options import check_learner_name
-from featlab.cli.showing import AsJson, examples, show
+from featlab.cli.showing import AsJson, examples, print_json, show
 from featlab.reports.wording import flag
 
 if TYPE_CHECKING:
@@ -28,11 +27,12 @@ def learners(
     from featlab.reports.learner_text import learner_record, line_of, names_of_all
 
     check_learner_name(name)
-    if as_json:
-        what = {one: line_of(one) for one in names_of_all()} if name is None else learner_record(name)
-        typer.echo(json.dumps(what))
-    else:
+    if not as_json:
         show(_all() if name is None else _one(name))
+    elif name is None:
+        print_json("learners", {"learners": {one: line_of(one) for one in names_of_all()}})
+    else:
+        print_json("learners NAME", learner_record(name))
 
 
 def _all() -> Group:

@@ -34,6 +34,7 @@ def predict(experiment: Experiment, figure: FigureFile = None, as_json: AsJson =
     from featlab.reports.run_records import simulation_record
 
     deliver(
+        "predict",
         figure=figure,
         draw=lambda: figures.prediction_figure(drawn),
         as_json=as_json,

@@ -72,6 +72,7 @@ def race(
             progress=sys.stderr.isatty() and not quiet,
         )
         deliver(
+            "race",
             figure=figure,
             draw=found.plot,
             as_json=as_json,

@@ -6,7 +6,7 @@ import io
 import json
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -73,7 +73,15 @@ def check_output(option: str, path: Path | None) -> None:
         fail(_unwritable(option, path, fault))
 
 
+def print_json(command: str, record: Mapping[str, Any], *, indent: int | None = None) -> None:
+    """What every --json prints: one object, whose first key names its schema and the schema's version."""
+    from featlab.reports.schemas import schema_name
+
+    typer.echo(json.dumps({"schema": schema_name(command), **record}, indent=indent, allow_nan=False))
+
+
 def deliver(
+    command: str,
     *,
     figure: Path | None,
     draw: Callable[[], Figure],
@@ -82,10 +90,14 @@ def deliver(
     quiet: bool,
     text: Callable[[], RenderableType],
 ) -> None:
-    """JSON, or the text unless quiet; then the picture if a file is named for it. Each is made only when wanted."""
+    """JSON, or the text unless quiet; then the picture if a file is named for it. Each is made only when wanted.
+
+    Args:
+        command: whose schema the JSON has.
+    """
     with saving():
         if as_json:
-            typer.echo(json.dumps(record(), allow_nan=False))
+            print_json(command, record())
         elif not quiet:
             show(text())
         if figure is not None:

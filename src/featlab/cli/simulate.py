@@ -45,6 +45,7 @@ def simulate(
     from featlab.reports.simulation import simulation_text
 
     deliver(
+        "simulate",
         figure=figure,
         draw=lambda: figures.trajectory_figure(dataset),
         as_json=as_json,

@@ -6,7 +6,6 @@ output file is in trouble; 130, interrupted; 70, a fault of featlab itself (as f
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from featlab.cli.errors import INTERRUPTED, MISSING, TROUBLE, exit_cleanly, fail, leave
-from featlab.cli.showing import examples
+from featlab.cli.showing import examples, print_json
 from featlab.cli.study_running import AsJson, Retry, Scheduler, Wait, Workers, chosen_engine, progress_bar
 from featlab.cli.study_text import (
     errors_text,
@@ -66,7 +65,10 @@ def plan(
     from featlab.study.estimate import plan as make_plan
 
     made = make_plan(*_opened(file, store), probe=probe)
-    typer.echo(json.dumps(plan_record(made, workers)) if as_json else plan_text(made, workers))
+    if as_json:
+        print_json("study plan", plan_record(made, workers))
+    else:
+        typer.echo(plan_text(made, workers))
 
 
 @study_app.command()
@@ -102,7 +104,7 @@ def run(
             )
         except KeyboardInterrupt:
             _interrupted(*opened)
-    _tell(progress, file, opened[-1], quiet=quiet, as_json=as_json)
+    _tell("study run", progress, file, opened[-1], quiet=quiet, as_json=as_json)
 
 
 @study_app.command()
@@ -125,7 +127,7 @@ def status(
     progress = progress_of(runs_of(study, runner), shards | outcomes)
     uncollected = len(shards.keys() - outcomes.keys())
     if as_json:
-        typer.echo(json.dumps({**progress_record(progress), "uncollected": uncollected, "jobs": queue}))
+        print_json("study status", {**progress_record(progress), "uncollected": uncollected, "jobs": queue})
     else:
         typer.echo(progress_text(progress))
         if uncollected:
@@ -160,8 +162,8 @@ def submit(
     options = sbatch_options or ()
     sent = hand_over(*_opened(file, store), origin=origin, array=array, options=options, retry_failed=retry_failed)
     if as_json:
-        record = None if sent is None else {"job": sent.job, "tasks": sent.tasks, "runs": sent.runs}
-        typer.echo(json.dumps(record))
+        job, tasks, runs = (None, 0, 0) if sent is None else (sent.job, sent.tasks, sent.runs)
+        print_json("study submit", {"job": job, "tasks": tasks, "runs": runs})
     elif sent is None:
         typer.echo("Nothing is missing, nothing was submitted.")
     else:
@@ -190,7 +192,7 @@ def collect(file: _File, store: _StoreOption = None, wait: Wait = False, as_json
     if not as_json:
         torn = f", {merged.torn} torn lines skipped" if merged.torn else ""
         typer.echo(f"{merged.new:,} new of {merged.lines:,} results{torn}")
-    _tell(_progress(*opened), file, opened[-1], quiet=False, as_json=as_json)
+    _tell("study collect", _progress(*opened), file, opened[-1], quiet=False, as_json=as_json)
 
 
 @study_app.command()
@@ -228,7 +230,10 @@ def check(
 
     place = places(file, store)[0]
     found = examine(place, repair=repair, wait=wait)
-    typer.echo(json.dumps(health_record(found, place)) if as_json else health_text(found, file))
+    if as_json:
+        print_json("study check", health_record(found, place))
+    else:
+        typer.echo(health_text(found, file))
     if not found.good:
         raise typer.Exit(MISSING if repair else TROUBLE)
 
@@ -261,9 +266,9 @@ def _interrupted(study: Study, runner: Runner, store: Path) -> NoReturn:
     raise typer.Exit(INTERRUPTED)
 
 
-def _tell(progress: Progress, file: Path, store: Path, *, quiet: bool, as_json: bool) -> None:
+def _tell(command: str, progress: Progress, file: Path, store: Path, *, quiet: bool, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps({**progress_record(progress), "store": str(store)}))
+        print_json(command, {**progress_record(progress), "store": str(store)})
     elif not quiet:
         typer.echo(f"{progress_text(progress)}. Results in {store}")
     if progress.failed and not as_json:

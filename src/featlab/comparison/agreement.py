@@ -119,6 +119,9 @@ def compare(
         telling: the share of a quantity's points that must tell 20%, each by itself, for an agreement; 0, they may do
             so together.
 
+    Raises:
+        InvalidParameter: a level outside (0, 1), or an allowance beside several sizes.
+
     Examples:
         >>> import featlab
         >>> learner = featlab.OnlineSgd(step_size=0.01)
@@ -170,6 +173,12 @@ def assert_agrees(
     level: float = LEVEL,
 ) -> Comparison:
     """For tests: raise AssertionError, with the reason, unless they agree; data too noisy to tell are no pass.
+
+    Args:
+        prediction, measurement, names, allowance, signless, level: as in `featlab.compare`.
+
+    Raises:
+        AssertionError: with the reason.
 
     Examples:
         >>> import featlab

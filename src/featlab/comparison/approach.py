@@ -10,9 +10,11 @@ e is 1 for smooth functions of averages, E f(mean) - f(E) ~ f'' var / 2 ~ 1/s, a
 Which one a quantity has is known by its nature; three sizes test it: one combination has the mean zero if the law
 holds. Where the test does not reject the other law, its delta counts as possible, too: two laws that both fit leave
 the limit between them. Where neither fits, the sizes are too small for either, and every pair of sizes by every law
-counts, as does the largest size itself. The same where a law has the smallest size off by more than half of the value:
-a leading term is no law there, and three points of a curve that saturates may lie on it by accident. Below that the
-next term, estimated by the square of the first, is part of the error.
+counts, as does the largest size itself, and of three sizes the power of s that does fit (Aitken 1926): labels with
+heavy tails approach the limit more slowly than by either law at the sizes that are run. The same where a law has the
+smallest size off by more than half of the value: a leading term is no law there, and three points of a curve that
+saturates may lie on it by accident. The next term, estimated by the square of the first, is part of the error of
+whatever is extrapolated.
 """
 
 from __future__ import annotations
@@ -27,10 +29,11 @@ import scipy.stats
 from featlab.gaussian.hermite import Floats
 
 EXPONENTS = (1.0, 0.5)
-# Two laws, or, if neither fits: three pairs by two laws, and the largest size.
-_MOST = 7
+# Two laws, or, if neither fits: three pairs by two laws, the largest size, and the power that fits.
+_MOST = 8
 # A correction at the smallest size beyond this share of the value is no leading term.
 _FAR = 0.5
+_EQUAL = 0.02  # ratios of sizes, which are whole numbers
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,7 @@ def _possible(given: Differences, smooth: bool, chance: float, scale: Floats) ->
     exponent = np.where(fits[0], laws[0], np.where(fits[1], laws[1], np.nan))
     neither = np.flatnonzero(~fits.any(axis=0))
     if neither.size:
-        found[:, :, neither] = _by_pairs(given.at(range(count), neither), laws)
+        found[:, :, neither] = _by_pairs(given.at(range(count), neither), laws, scale[neither])
     return found, exponent
 
 
@@ -145,17 +148,42 @@ def _with_next_term(limit: Floats, given: Differences, scale: Floats) -> Floats:
     return np.stack([value, np.hypot(error, term), freedom])
 
 
-def _by_pairs(given: Differences, laws: Sequence[float]) -> Floats:
+def _by_pairs(given: Differences, laws: Sequence[float], scale: Floats) -> Floats:
     """The largest size itself, then every pair of sizes by every law."""
     count, points = given.value.shape
     last, every = int(np.argmax(given.sizes)), np.arange(points)
     found = [_combined(given, np.eye(count)[last])]
     for pair in combinations(range(count), 2):
         some = given.at(pair, every)
-        found += [_combined(some, _limit_weights(some, law)) for law in laws]
+        found += [_with_next_term(_combined(some, _limit_weights(some, law)), some, scale) for law in laws]
+    if count == 3:
+        found.append(_with_next_term(_by_any_power(given), given, scale))
     padded = np.full((3, _MOST, points), np.nan)
     padded[:, : len(found)] = np.stack(found, axis=1)[:, :_MOST]
     return padded
+
+
+def _by_any_power(given: Differences) -> Floats:
+    """(value, error, freedom) of the limit of D_i = delta + c rho^i, 0 < rho < 1: any power of sizes in equal ratios.
+
+    With t = (D_3 - D_2) / (D_1 + D_3 - 2 D_2), delta = D_3 - (D_3 - D_2) t has the derivatives t^2, 2 t - 2 t^2 and
+    (1 - t)^2, by which errors are multiplied. NaN where the differences do not shrink, or the ratios are not equal.
+    """
+    order = np.argsort(given.sizes)
+    ratios = given.sizes[order][1:] / given.sizes[order][:-1]
+    first, second, third = given.value[order]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shrinks = (third - second) / (second - first)
+        t = np.where((shrinks > 0) & (shrinks < 1), (third - second) / (first + third - 2 * second), np.nan)
+    if abs(ratios[1] / ratios[0] - 1) > _EQUAL:
+        t = np.full_like(t, np.nan)
+    factors = np.empty(given.value.shape)
+    factors[order] = t**2, 2 * t - 2 * t**2, (1 - t) ** 2
+    shares = (factors * given.scatter) ** 2
+    error = np.sum(shares, axis=0) + np.sum(factors * given.predicted, axis=0) ** 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        freedom = error**2 / np.sum(shares**2 / given.freedom, axis=0)
+    return np.stack([third - (third - second) * t, np.sqrt(error), freedom])
 
 
 def _limit_weights(given: Differences, exponent: float) -> Floats:

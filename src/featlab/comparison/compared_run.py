@@ -92,7 +92,10 @@ def predict_and_simulate(
     A student whose start leaves something to chance is predicted from the start of each simulated seed, and the seeds
     are paired; otherwise there is one prediction for all.
 
-    Args: as for `featlab.predict`, `featlab.simulate` and `featlab.compare`, and
+    Args:
+        target, learner, dim, samples, times, student: as for `featlab.predict`.
+        seeds, key, design, progress: as for `featlab.simulate`.
+        names, signless: as for `featlab.compare`.
         sizes: at how many sizes it is simulated at most: 3, d, 4d and 16d, or smaller ones where those are too much
             work (`featlab.comparison.sizes`); 1, only at the one asked for, with an allowance for finite d.
         most_seeds: where `seeds` are too few to tell, and up to so many would do, they are added at every size

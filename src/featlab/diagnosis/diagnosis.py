@@ -10,19 +10,18 @@ import numpy as np
 
 from featlab.analysis import Analysis, analyse
 from featlab.analysis.budget import Tell
+from featlab.diagnosis.angles import CANNOT_TELL, half_sample_angles
 from featlab.diagnosis.curve_theory import fitted_energies
 from featlab.diagnosis.curves import Curve, learning_curves
 from featlab.diagnosis.inputs import Inputs, describe_columns, norm_spread, prepare
-from featlab.diagnosis.orders import Orders, describe_orders, held_out_fields
+from featlab.diagnosis.orders import Orders, describe_orders, held_out
 from featlab.diagnosis.reading import Table, read_file, table_of
 from featlab.diagnosis.responses import all_responses
-from featlab.diagnosis.search import Search, bootstrap_angles, search
+from featlab.diagnosis.search import Search, search
 from featlab.errors import InvalidParameter, InvalidTarget
 from featlab.gaussian.hermite import Floats
 from featlab.targets import target
 
-# Resampled directions, and folds; fewer where there are more numbers than _LARGE.
-_BOOTSTRAPS, _FOLDS, _FEWER_BOOTSTRAPS, _FEWER_FOLDS, _LARGE = 20, 4, 8, 2, 4_000_000
 _SEARCHED = 10_000_000  # numbers of inputs in which directions are looked for
 _ANALYSIS_SECONDS = 15.0
 _MOST_ANALYSED = 3
@@ -34,7 +33,8 @@ class Directions:
 
     Attributes:
         loadings: (k, d) unit rows, on standardised columns.
-        angles: of each, the median and the 95% quantile of its angle to the truth, in degrees, by resampling.
+        angles: of each, the median of its angle to the span of the true ones and a bound that holds with 95%, in
+            degrees, by halves of the rows; 90 where nothing can be told.
         search: orders, p-values, numbers of permutations.
         searched_rows: on how many rows, drawn at random, all this was done.
     """
@@ -96,14 +96,14 @@ def examine(
     labels, part = table.labels[:rows], coordinates.values[:rows]
     responses, functions = all_responses(labels)
     found, loadings = _signed(search(part, responses, functions, draw), coordinates.matrix)
-    repetitions, folds = (_BOOTSTRAPS, _FOLDS) if part.size <= _LARGE else (_FEWER_BOOTSTRAPS, _FEWER_FOLDS)
-    angles, orders = np.zeros((repetitions, len(loadings))), None
+    angles, orders = np.zeros((0, 2)), None
     if len(loadings):
-        say("angles and orders, by resampling")
-        angles = bootstrap_angles(found, part, responses, draw, repetitions)
-        fields, _ = held_out_fields(found, part, responses, functions, folds)
-        orders = describe_orders(fields, labels, responses[:, :functions])
-    directions = Directions(loadings, np.quantile(angles, [0.5, 0.95], axis=0).T, found, rows)
+        say("angles and orders, by halves of the rows")
+        angles = half_sample_angles(found, part, responses, functions, draw)
+        if frame == "standardised" and spectrum.spikes:  # errors have preferred directions, which the bound excludes
+            angles[:] = CANNOT_TELL
+        orders = describe_orders(held_out(found, part, labels, responses, functions))
+    directions = Directions(loadings, angles, found, rows)
     say("the fitted link")
     analysis, unanalysed = _analysed(orders, tell)
     even = any(step.order == 2 for step in found.steps)

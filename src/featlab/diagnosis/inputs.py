@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,9 @@ from scipy.stats import kstest, rankdata
 from featlab.gaussian.hermite import Floats
 from featlab.theory.spikes import bulk_density
 
-# A column of at most so many values is discrete; one with a larger excess of kurtosis is replaced by normal scores.
-DISCRETE, HEAVY = 20, 7.0
+# A column of at most so many values is discrete. One with a larger excess of kurtosis than HEAVY is replaced by normal
+# scores, and with it all that have some excess: tails come together, and a sample does not show all of them.
+DISCRETE, HEAVY, _ALSO_HEAVY = 20, 7.0, 1.0
 _LOOKED_AT = 2000  # rows, for what is told of single columns
 _TRACY_WIDOM_95 = 0.9793  # the 95% quantile of the law of the largest eigenvalue (Johnstone 2001)
 _BLOCK = 4096
@@ -95,22 +96,23 @@ class Inputs:
 def describe_columns(inputs: Floats, names: tuple[str, ...]) -> tuple[Column, ...]:
     """Each column by itself, from the first rows, which are in random order."""
     looked = inputs[:_LOOKED_AT]
-    return tuple(_column(name, column) for name, column in zip(names, looked.T, strict=True))
+    found = tuple(_column(name, column) for name, column in zip(names, looked.T, strict=True))
+    if not any(one.kurtosis > HEAVY and not one.discrete for one in found):
+        return found
+    return tuple(replace(one, ranked=one.kurtosis > _ALSO_HEAVY and not one.discrete) for one in found)
 
 
 def _column(name: str, column: Floats) -> Column:
-    values = len(np.unique(column))
     spread = column.std()
     standard = (column - column.mean()) / (spread if spread > 0 else 1)
-    kurtosis = float(np.mean(standard**4) - 3)
     return Column(
         name,
-        values,
+        len(np.unique(column)),
         float(np.mean(standard**3)),
-        kurtosis,
+        float(np.mean(standard**4) - 3),
         float(kstest(standard, "norm").statistic),
         float(kstest(normal_scores(column), "norm").statistic),
-        kurtosis > HEAVY and values > DISCRETE,
+        ranked=False,
     )
 
 

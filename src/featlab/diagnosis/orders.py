@@ -1,14 +1,14 @@
-"""Which Hermite orders of the label, and of functions of it, are seen along the directions found, on held-out rows."""
+"""Which Hermite orders of the label, and of functions of it, are seen along directions that other rows have found."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import comb, factorial, sqrt
+from math import comb, factorial, inf, sqrt
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
-from featlab.diagnosis.responses import hermite_products, smooth_terms
+from featlab.diagnosis.responses import hermite_products, label_functions, smooth_terms
 from featlab.diagnosis.search import Search, along, follow
 from featlab.gaussian.hermite import Floats
 
@@ -16,6 +16,7 @@ CONFIDENCE = 0.95
 # By the number of directions: the highest order that is looked at.
 _MOST_ORDER = {1: 5, 2: 4, 3: 4, 4: 3}
 _ROWS_EACH = 10
+_ROWS_PER_KURTOSIS = 4  # the mean of a square over so many rows is known within half of itself
 _GRID = 61
 _SHOWN = 0.02  # of the rows, left out of a picture at either end
 
@@ -27,6 +28,7 @@ class Coefficient:
     Attributes:
         degrees: (k_1, ..), by direction.
         function: of the label: 0 is the label itself, standardised; 1, 2, .. are the functions T_l.
+        half_width: of the interval; infinite if nothing can be told.
     """
 
     degrees: tuple[int, ...]
@@ -46,7 +48,7 @@ class Coefficient:
 @dataclass(frozen=True)
 class Exponent:
     """The lowest order that is seen, if any, and how large a coefficient of a lower order (or of any of those looked
-    at, if none is seen) could be without being seen."""
+    at, if none is seen) could be without being seen, of those of which something can be told; infinite if of none."""
 
     value: int | None
     searched: int
@@ -55,7 +57,7 @@ class Exponent:
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """The label along one direction: its mean on a grid, with a band of 95% at each point."""
+    """The label along a direction that other rows have found: its mean on a grid, with a band of 95% at each point."""
 
     grid: Floats
     mean: Floats
@@ -72,6 +74,7 @@ class Orders:
         links: the label along each direction.
         text: the link that the visible coefficients of the label make, in featlab's language, with its noise, the
             variance of the standardised label that it leaves; None if none is visible.
+        rows: how many were held out, on which all this was measured.
     """
 
     of_label: tuple[Coefficient, ...]
@@ -84,42 +87,82 @@ class Orders:
     rows: int
 
 
-def held_out_fields(
-    found: Search, inputs: Floats, responses: Floats, functions: int, folds: int = 4
-) -> tuple[Floats, Floats]:
-    """Coordinates (n, k), standardised, of every row along directions that the other folds have found; and these
-    directions (folds, k, q). Rows are in random order."""
-    parts = np.array_split(np.arange(len(inputs)), folds)
-    fields, directions = np.zeros((len(inputs), len(found.rows))), []
-    for part in parts:
-        rest = np.ones(len(inputs), bool)
-        rest[part] = False
-        rows = follow(found, inputs[rest], responses[rest], functions)
-        fields[part] = along(inputs[part], rows)
-        directions.append(rows)
-    return (fields - fields.mean(axis=0)) / fields.std(axis=0), np.array(directions)
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """One half of the rows, seen through what the other half has fixed.
 
-
-def describe_orders(fields: Floats, labels: Floats, functions: Floats) -> Orders:
-    """Coefficients along held-out coordinates (n, k) of labels and functions of them (n, L).
-
-    By least squares on all orders together, whose limit for Gaussian coordinates are the coefficients, and which large
-    labels of one order spoil less in the others than means do; errors are robust (MacKinnon, White 1985, HC3),
-    intervals simultaneous over a list by Bonferroni. Orders are looked at as far as there are ten rows for each
-    coefficient. The coordinates come from directions with errors: along one of cosine m with the truth, order k of a
-    single direction is m^k times that along the truth.
+    Attributes:
+        coordinates: along the directions of the other half (m, k), as they are.
+        fields: the same with mean 0 and covariance I.
+        labels: as they are (m,).
+        label: the same, standardised by mean and deviation of the other half.
+        functions: T_l (m, L), as the other half defines them.
+        directions: (k, q), of the other half.
     """
-    standard = (labels - labels.mean()) / labels.std()
-    most = _MOST_ORDER.get(fields.shape[1], 3)
-    while most > 1 and len(labels) < _ROWS_EACH * comb(fields.shape[1] + most, most):
+
+    coordinates: Floats
+    fields: Floats
+    labels: Floats
+    label: Floats
+    functions: Floats
+    directions: Floats
+
+
+def held_out(found: Search, inputs: Floats, labels: Floats, responses: Floats, functions: int) -> HeldOut:
+    """The second half of the rows, which are in random order, through what the first fixes: directions by the steps of
+    a search, functions of the label and its scale. Given the first half, rows of the second are independent."""
+    middle = len(labels) // 2
+    first, second = slice(0, middle), slice(middle, None)
+    if np.ptp(labels[first]) == 0:  # a rare class, which the other half then has
+        first, second = second, first
+    rows = follow(found, inputs[first], responses[first], functions)
+    return seen_through(rows, labels[first], inputs[second], labels[second])
+
+
+def seen_through(directions: Floats, known: Floats, inputs: Floats, labels: Floats) -> HeldOut:
+    """Rows (m, q) with their labels (m,) through directions (k, q) and labels that are known."""
+    coordinates = along(inputs, directions)
+    return HeldOut(
+        coordinates,
+        _isotropic(coordinates),
+        labels,
+        (labels - known.mean()) / known.std(),
+        label_functions(known, labels),
+        directions,
+    )
+
+
+def _isotropic(fields: Floats) -> Floats:
+    """Coordinates (m, k) of mean 0 and covariance I, each as near as possible to what it was."""
+    centred = fields - fields.mean(axis=0)
+    values, vectors = np.linalg.eigh(centred.T @ centred / len(fields))
+    kept = values > 1e-12 * values[-1]
+    return centred @ (vectors[:, kept] / np.sqrt(values[kept])) @ vectors[:, kept].T
+
+
+def describe_orders(held: HeldOut) -> Orders:
+    """Coefficients of the label, and of functions of it, along the directions of the other half.
+
+    What the intervals cover: the coefficients along these directions, which are fixed by the other half, not along the
+    true ones: along a direction of cosine m with a single true one, order k is m^k times that of the truth. An order
+    that is not zero along them is not zero in truth either.
+
+    Orders are looked at as far as there are ten rows for each coefficient, and four times the kurtosis
+    E[he_k^4] (3, 15, 93, 639, ..) of the polynomial: beyond, its sums rest on a few rows, and no interval can
+    be trusted. The same is asked of the label and of each function of it; where the kurtosis over the rows is larger,
+    nothing is told of its coefficients. Functions of the rank are bounded, and pass but for the fewest rows.
+    """
+    count, dims = held.fields.shape
+    most = _MOST_ORDER.get(dims, 3)
+    while most > 1 and count < max(_ROWS_EACH * comb(dims + most, most), _ROWS_PER_KURTOSIS * kurtosis(most)):
         most -= 1
-    products = hermite_products(fields, most)
-    of_label = _coefficients(fields, products, standard[:, None], first=0)
-    of_functions = _coefficients(fields, products, functions, first=1)
+    products = hermite_products(held.fields, most + 2)  # two orders more, for what standardising adds to errors
+    of_label = _coefficients(held.fields, products, held.label[:, None], most, first=0)
+    of_functions = _coefficients(held.fields, products, held.functions, most, first=1)
     seen = [one for one in of_label if one.visible]
     text = " + ".join(_term(one) for one in seen) if seen else None
-    fitted = sum((one.value * products[one.degrees] for one in seen), np.zeros(len(labels)))
-    links = tuple(_link(fields[:, place], labels) for place in range(fields.shape[1]))
+    fitted = sum((one.value * products[one.degrees] for one in seen), np.zeros(count))
+    links = tuple(_link(one, held.labels) for one in held.coordinates.T)
     return Orders(
         of_label,
         of_functions,
@@ -127,29 +170,73 @@ def describe_orders(fields: Floats, labels: Floats, functions: Floats) -> Orders
         _exponent(of_functions),
         links,
         text,
-        float(np.var(standard - fitted)) if seen else None,
-        len(labels),
+        float(np.var(held.label - fitted)) if seen else None,
+        count,
+    )
+
+
+def kurtosis(order: int) -> float:
+    """E[he_k(z)^4] of a normalised Hermite polynomial, z ~ N(0, 1): he_k^2 has the coefficients C(k, r)^2 r! / k! of
+    He_{2 (k - r)}, whose squares have the means (2 (k - r))!."""
+    return sum(
+        (comb(order, less) ** 2 * factorial(less) / factorial(order)) ** 2 * factorial(2 * (order - less))
+        for less in range(order + 1)
     )
 
 
 def _coefficients(
-    fields: Floats, products: dict[tuple[int, ...], Floats], responses: Floats, first: int
+    fields: Floats, products: dict[tuple[int, ...], Floats], responses: Floats, most: int, first: int
 ) -> tuple[Coefficient, ...]:
-    tests = len(products) * responses.shape[1]
-    wide, found = -ndtri((1 - CONFIDENCE) / (2 * tests)), []
-    terms = np.column_stack([np.ones(len(responses)), *products.values()])
+    """By least squares on all orders up to `most` together, whose limit for Gaussian coordinates are the coefficients.
+
+    Statement: an estimate with influences v_i (each row's part of its error: residual times its row of the
+    pseudo-inverse over 1 - leverage, HC3 of MacKinnon and White 1985; and what standardising adds) has the standard
+    error s, s^2 = sum v_i^2. Its half-width is s (t + |g| (1 + 2 t^2) / 6): t the quantile of Student's law for all
+    coefficients of the list at once (Bonferroni) with 2 s^4 / (sum v_i^4 - s^4 / n) degrees of freedom, those of s^2
+    (Satterthwaite 1946), and g = sum v_i^3 / s^3 the first term of Edgeworth's expansion of a studentised mean (Hall
+    1992, The Bootstrap and Edgeworth Expansion, 2.6), taken on both sides.
+    """
+    count = len(responses)
+    chosen = [degrees for degrees in products if sum(degrees) <= most]
+    tail = (1 - CONFIDENCE) / (2 * len(chosen) * responses.shape[1])
+    terms = np.column_stack([np.ones(count), *(products[degrees] for degrees in chosen)])
     inverse = np.linalg.pinv(terms.T @ terms)
     leverage = np.einsum("ij,jk,ik->i", terms, inverse, terms)
     fitted = inverse @ (terms.T @ responses)
-    left = (responses - terms @ fitted) / np.maximum(1 - leverage, 1e-6)[:, None]
+    left = responses - terms @ fitted
+    values = dict(zip(chosen, fitted[1:], strict=True))
+    beyond = {degrees: column @ left / count for degrees, column in products.items() if sum(degrees) > most}
+    left /= np.maximum(1 - leverage, 1e-6)[:, None]
     own = terms @ inverse  # (n, terms)
-    for place, degrees in enumerate(products, start=1):
-        shift, moved = _standardising(fields, dict(zip(products, fitted[1:], strict=True)), degrees)
-        for number in range(responses.shape[1]):
-            influence = own[:, place] * left[:, number] + (shift @ moved[:, number]) / len(fields)
-            half = float(wide) * sqrt(float(np.sum(influence**2)))
-            found.append(Coefficient(degrees, first + number, float(fitted[place, number]), half))
+    heavy = [_too_heavy(column) for column in responses.T]
+    found = []
+    for place, degrees in enumerate(chosen, start=1):
+        shift, moved = _standardising(fields, values | beyond, degrees)
+        influences = own[:, [place]] * left + shift @ moved / count
+        widths = np.where(heavy, inf, _half_widths(influences, tail))
+        found += [
+            Coefficient(degrees, first + number, float(value), float(width))
+            for number, (value, width) in enumerate(zip(values[degrees], widths, strict=True))
+        ]
     return tuple(found)
+
+
+def _too_heavy(response: Floats) -> bool:
+    """Whether the rows are too few for the tails of a response (n,), or show one value of it only."""
+    centred = response - response.mean()
+    few = len(response) * np.mean(centred**2) ** 2 < _ROWS_PER_KURTOSIS * np.mean(centred**4)
+    return bool(few or np.ptp(response) == 0)
+
+
+def _half_widths(influences: Floats, tail: float) -> Floats:
+    """By columns of influences (n, L); a constant has no error."""
+    squares, cubes, fourths = (np.sum(influences**power, axis=0) for power in (2, 3, 4))
+    scale = np.where(squares > 0, squares, 1)
+    count = len(influences)
+    freedom = 2 / np.maximum(fourths / scale**2 - 1 / count, 2 / count)
+    wide = -stdtrit(freedom, tail)
+    skewness = np.abs(cubes) / scale**1.5
+    return np.asarray(np.sqrt(squares) * (wide + skewness * (1 + 2 * wide**2) / 6))
 
 
 def _standardising(
@@ -188,7 +275,8 @@ def _exponent(coefficients: tuple[Coefficient, ...]) -> Exponent:
     searched = max(one.order for one in coefficients)
     lowest = min((one.order for one in coefficients if one.visible), default=None)
     below = [one for one in coefficients if lowest is None or one.order < lowest]
-    return Exponent(lowest, searched, max((abs(one.value) + one.half_width for one in below), default=0.0))
+    could = [abs(one.value) + one.half_width for one in below if np.isfinite(one.half_width)]
+    return Exponent(lowest, searched, max(could, default=inf if below else 0.0))
 
 
 def _term(one: Coefficient) -> str:
@@ -199,14 +287,15 @@ def _term(one: Coefficient) -> str:
 
 
 def _link(field: Floats, labels: Floats) -> Link:
-    """A cubic spline by least squares, with the band of its own errors, which may differ from place to place."""
+    """A cubic spline by least squares, with the band of its own errors (HC3), which may differ from place to place."""
     terms, _ = smooth_terms(field[:, None])
     low, high = np.quantile(field, [_SHOWN, 1 - _SHOWN])
     grid = np.linspace(low, high, _GRID)
     at, _ = smooth_terms(grid[:, None])
     inverse = np.linalg.pinv(terms.T @ terms, rcond=1e-12)
     fitted = inverse @ (terms.T @ labels)
-    left = labels - terms @ fitted
+    leverage = np.einsum("ij,jk,ik->i", terms, inverse, terms)
+    left = (labels - terms @ fitted) / np.maximum(1 - leverage, 1e-6)
     spread = inverse @ ((terms * left[:, None] ** 2).T @ terms) @ inverse
     errors = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", at, spread, at), 0))
     return Link(grid, at @ fitted, -ndtri(0.025) * errors)

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
 from featlab.diagnosis.responses import MOST_CLASSES
+from featlab.diagnosis.sizes import check_fits
 from featlab.errors import FeatlabError, InvalidParameter
 from featlab.gaussian.hermite import Floats
 
@@ -45,18 +47,19 @@ def read_file(path: Path, label: str) -> tuple[Any, Any]:
     kind = path.suffix.lower()
     if kind not in _FORMATS:
         raise InvalidParameter("data", str(path), f"a file whose name ends in {', '.join(_FORMATS)}")
+    if kind == ".parquet" and find_spec("pyarrow") is None:
+        raise FeatlabError("a Parquet file needs pyarrow: pip install 'featlab[cluster]'")
     try:
+        check_fits(path)
         if kind == ".npz":
             return _read_npz(path, label)
         import pandas
 
         if kind == ".csv":
             table = pandas.read_csv(path, low_memory=False)
-        elif find_spec("pyarrow") is None:
-            raise FeatlabError("a Parquet file needs pyarrow: pip install 'featlab[cluster]'")
         else:
             table = pandas.read_parquet(path, engine="pyarrow")
-    except (ValueError, EOFError) as fault:  # pandas' parsing errors, bad encodings, objects in an NPZ
+    except (ValueError, EOFError, BadZipFile) as fault:  # parsing errors, bad encodings, objects in an NPZ
         raise UnusableData(f"{path}: not a readable {kind[1:].upper()} file: {_first_line(fault)}") from fault
     except OSError as fault:
         if fault.errno is None:  # pyarrow's word for a file that is no Parquet
@@ -72,17 +75,12 @@ def read_file(path: Path, label: str) -> tuple[Any, Any]:
 
 
 def _read_npz(path: Path, label: str) -> tuple[Any, Any]:
-    from zipfile import BadZipFile
-
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            others = [name for name in arrays.files if name != label]
-            if label not in arrays.files or len(others) != 1:
-                held = f"arrays {_some(arrays.files)}"
-                raise UnusableData(f"{path}: {held}; expected two, the labels {label!r} and the inputs (n, d)")
-            return arrays[others[0]], arrays[label]
-    except BadZipFile as fault:
-        raise UnusableData(f"{path}: not a readable NPZ file: {_first_line(fault)}") from fault
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+        others = [name for name in arrays.files if name != label]
+        if label not in arrays.files or len(others) != 1:
+            held = f"arrays {_some(arrays.files)}"
+            raise UnusableData(f"{path}: {held}; expected two, the labels {label!r} and the inputs (n, d)")
+        return arrays[others[0]], arrays[label]
 
 
 def table_of(inputs: Any, labels: Any, *, label: str | None = None, seed: int = 0) -> Table:

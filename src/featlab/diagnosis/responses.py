@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from featlab.gaussian.hermite import Floats
 
@@ -22,19 +21,31 @@ _NOTHING = 1e-6
 _CUT = 4.0  # standard deviations of a response
 
 
-def label_functions(labels: Floats) -> Floats:
+def label_functions(labels: Floats, at: Floats | None = None) -> Floats:
     """Functions T_l(y) (n, L) of mean 0, variance 1 and no correlation: they change with no injective function of y.
 
     Labels of few values: L = values - 1, all functions there are. Others: Legendre's polynomials of degree 1 to 3 of
     the rank u in (0, 1), which no heavy tail of the label can spoil.
+
+    Args:
+        at: other labels (m,), at which the functions that `labels` define are wanted (m, L).
     """
-    values, numbers = np.unique(labels, return_inverse=True)
+    columns = _label_columns(labels, labels)
+    functions = orthonormal(columns)
+    if at is None:
+        return functions
+    mixing = np.linalg.lstsq(columns - columns.mean(axis=0), functions, rcond=None)[0]
+    return (_label_columns(labels, at) - columns.mean(axis=0)) @ mixing
+
+
+def _label_columns(labels: Floats, at: Floats) -> Floats:
+    """Which of the values of `labels` each of `at` is; or polynomials of its rank among them."""
+    values = np.unique(labels)
     if len(values) <= MOST_CLASSES:
-        columns = (numbers[:, None] == np.arange(1, len(values))).astype(float)
-    else:
-        ranks = 2 * (rankdata(labels) - 0.5) / len(labels) - 1
-        columns = np.polynomial.legendre.legvander(ranks, _POLYNOMIALS)[:, 1:]
-    return orthonormal(columns)
+        return (at[:, None] == values[1:]).astype(float)
+    ordered = np.sort(labels)
+    below = np.searchsorted(ordered, at, "left") + np.searchsorted(ordered, at, "right")  # twice, ties by halves
+    return np.asarray(np.polynomial.legendre.legvander(below / len(labels) - 1, _POLYNOMIALS)[:, 1:], float)
 
 
 def orthonormal(columns: Floats, off: Floats | None = None) -> Floats:

@@ -1,4 +1,4 @@
-"""Which directions of isotropic inputs the label depends on, how many of them noise would not show, and how well.
+"""Which directions of isotropic inputs the label depends on, and how many of them noise would not show.
 
 The next direction is looked for in the coordinates off those found, at the first order in them, by all functions of
 label and known coordinates together, and at the second order, by each function of the label: the first two steps of
@@ -20,7 +20,7 @@ MOST_DIRECTIONS = 4
 _PERMUTATIONS, _FEWER_PERMUTATIONS = 99, 39
 _ROUNDS, _MORE_ROUNDS = 12, 60  # products with B of the test, and for the direction
 _ENDED = 1e-12  # of a product, left off the vectors before: there are no more
-_REFINEMENTS, _FEWER_REFINEMENTS, _LEAST_STEP, _LEAST_GAIN = 20, 6, 0.05, 0.2
+_REFINEMENTS, _LEAST_STEP, _LEAST_GAIN = 20, 0.05, 0.2
 # Operations that the second order's permutations of one step may take, and numbers that a block of them may hold.
 _WORK, _BLOCK = 8e10, 2e7
 _LARGE = 4e6
@@ -111,7 +111,7 @@ def _explained(responses: Floats, fields: Floats) -> bool:
     return bool(np.mean(fit_links(responses[:, -1:], fields).left ** 2) < _NOTHING_LEFT * np.var(responses[:, -1]))
 
 
-def refine(inputs: Floats, responses: Floats, rows: Floats, most: int = _REFINEMENTS) -> Floats:
+def refine(inputs: Floats, responses: Floats, rows: Floats) -> Floats:
     """Directions (k, q) that fit better what can be told of the label along them.
 
     Statement: with links g_l fitted along the directions, residuals e_l and weights w_l = 1 / mean(e_l^2), the
@@ -121,7 +121,7 @@ def refine(inputs: Floats, responses: Floats, rows: Floats, most: int = _REFINEM
     best = fit_links(responses, along(inputs, rows))
     loss = _loss(best.left)
     size = 1.0
-    for _ in range(most):
+    for _ in range(_REFINEMENTS):
         interruption.check()
         weights = 1 / np.maximum(np.mean(best.left**2, axis=0), np.finfo(float).tiny)
         scores = np.sum(best.slopes * best.left * weights, axis=2)
@@ -163,25 +163,6 @@ def follow(found: Search, inputs: Floats, responses: Floats, functions: int) -> 
         rows = refine(inputs, responses, np.concatenate([rows, direction[None]]))
     left, _, right = np.linalg.svd(found.rows @ rows.T)
     return (left @ right) @ rows
-
-
-def bootstrap_angles(
-    found: Search, inputs: Floats, responses: Floats, draw: np.random.Generator, repetitions: int
-) -> Floats:
-    """Angles in degrees (repetitions, k) between each direction and the truth, as resampling rows has them.
-
-    Statement: let a direction be w + e with an error |e|^2 = s, off w and independent of it, and one from resampled
-    rows have another such error on top. Their cosine c has c^2 = (1 + s)/(1 + 2 s); that with w is
-    1/(1 + s) = 2 - 1/c^2. Where c^2 <= 1/2 the angle is 90 degrees: nothing can be said.
-    """
-    angles = []
-    for _ in range(repetitions):
-        chosen = draw.integers(len(inputs), size=len(inputs))
-        rows = refine(inputs[chosen], responses[chosen], found.rows, _FEWER_REFINEMENTS)
-        squares = np.sum((found.rows @ rows.T) ** 2, axis=1)
-        error = (1 - squares) / np.maximum(2 * squares - 1, 1e-12)
-        angles.append(np.degrees(np.arctan(np.sqrt(np.maximum(error, 0)))))
-    return np.array(angles)
 
 
 def _first_moments(inputs: Floats, responses: Floats, rows: Floats) -> Floats:

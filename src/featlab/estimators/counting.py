@@ -22,6 +22,12 @@ class Count:
         number: how many directions have a p-value of at most the level, counted up to the first that has not.
         p_values: (1 + permutations that reach the eigenvalue) / (1 + permutations). Of the direction that was not
             found it is a lower bound: the test ends as soon as it cannot be significant.
+
+    Examples:
+        >>> from featlab.estimators import Count
+        >>> found = Count(number=1, p_values=(0.01, 0.43))  # the second direction is one that noise shows as well
+        >>> found.number
+        1
     """
 
     number: int
@@ -51,6 +57,22 @@ def count_directions(
         permutations: how many exchanges, at least 1 / level - 1.
         level: of each test.
         random_state: of the exchanges.
+
+    Raises:
+        InvalidParameter: too few permutations for the level.
+
+    Examples:
+        >>> import numpy as np
+        >>> from featlab.estimators import count_directions
+        >>> def first_moment(inputs, outcome):
+        ...     mean = outcome @ inputs / len(inputs)
+        ...     return np.array([mean @ mean]), (mean / np.linalg.norm(mean))[None]
+        >>> draw = np.random.default_rng(0)
+        >>> inputs, noise = draw.standard_normal((400, 5)), draw.standard_normal(400)
+        >>> count_directions(first_moment, inputs, np.tanh(inputs[:, 0]))
+        Count(number=1, p_values=(0.01,))
+        >>> count_directions(first_moment, inputs, noise).number
+        0
     """
     if not 0 < level < 1 or (permutations + 1) * level < 1:
         raise InvalidParameter(
@@ -68,7 +90,7 @@ def count_directions(
             reached += abs(spectrum(exchanged, outcome)[0][number]) >= abs(values[number]) * (1 - 1e-12)
             if reached > allowed:
                 break
-        p_values.append((1 + reached) / (1 + permutations))
+        p_values.append(float((1 + reached) / (1 + permutations)))
         if reached > allowed:
             return Count(number, tuple(p_values))
     return Count(len(values), tuple(p_values))

@@ -20,7 +20,21 @@ from featlab.gaussian.hermite import Floats
 
 
 class NoDirection(UserWarning):
-    """No direction is more than noise would show; the leading one is kept all the same."""
+    """No direction is more than noise would show; the leading one is kept all the same.
+
+    Examples:
+        >>> import warnings
+        >>> import numpy as np
+        >>> from featlab.estimators import NoDirection, SlicedInverseRegression
+        >>> draw = np.random.default_rng(0)
+        >>> inputs, noise = draw.standard_normal((100, 4)), draw.standard_normal(100)
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("error", NoDirection)
+        ...     SlicedInverseRegression().fit(inputs, noise)
+        Traceback (most recent call last):
+            ...
+        featlab.estimators.directions.NoDirection: no direction is more than noise ...
+    """
 
 
 class Directions(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

@@ -29,12 +29,30 @@ _RESULTS = {
     Agreement.CANNOT_TELL: CheckResult.CANNOT_TELL,
 }
 
+_ROUNDING = 1e-12
+
 
 def agrees(statement: str, prediction: xr.Dataset, measurement: xr.Dataset, **options: Any) -> Check:
     """Theory and simulation agree, by `featlab.compare`; `options` are its options.
 
     The points of a check are judged together, at one size, and its allowance is a share of the largest value: its
     sentence says which part of the bound that was.
+
+    Args:
+        statement: what must hold, in words.
+        prediction, measurement: as in `featlab.compare`.
+        options: its other arguments.
+
+    Examples:
+        >>> import numpy as np
+        >>> import xarray as xr
+        >>> from featlab.exhibits import agrees
+        >>> runs = 0.8 + 0.01 * np.random.default_rng(0).standard_normal((40, 1))
+        >>> measured = xr.Dataset({"overlap": (("seed", "time"), runs)}, attrs={"dim": 10**6, "dtype": "float64"})
+        >>> predicted = xr.Dataset({"overlap": (("time",), [0.8])})
+        >>> check = agrees("the overlap is .8", predicted, measured, names=["overlap"])
+        >>> check.result.value, check.refused
+        ('holds', True)
     """
     allowed = finite_size(options.pop("allowance", None))
     options["allowance"] = replace(allowed, of="largest")
@@ -62,9 +80,19 @@ def close(
     """Means over seeds are the predicted numbers, up to their standard errors and a stated allowance.
 
     Args:
+        statement: what must hold, in words.
         samples: seeds along the first axis, at least two; the numbers of one seed along the others.
         predicted: the numbers; the control multiplies them by 1.2 and .8.
         allowance: a fraction of the largest predicted number, or a law in `dim`.
+
+    Examples:
+        >>> import numpy as np
+        >>> from featlab.exhibits import close
+        >>> runs = 0.8 + 0.01 * np.random.default_rng(0).standard_normal(40)
+        >>> close("the overlap is .8", runs, 0.8).result.value
+        'holds'
+        >>> close("the overlap is .9", runs, 0.9).result.value
+        'fails'
     """
     values = np.asarray(samples, np.float64)
     values = values.reshape(len(values), -1)
@@ -120,6 +148,7 @@ def straight(statement: str, x: ArrayLike, samples: ArrayLike, slope: float) -> 
     The fit is by weighted least squares with the errors of the means. The control is a slope 20% off, on either side.
 
     Args:
+        statement: what must hold, in words.
         samples: seeds along the first axis, points along the second.
     """
     values = np.asarray(samples, np.float64)
@@ -134,21 +163,39 @@ def straight(statement: str, x: ArrayLike, samples: ArrayLike, slope: float) -> 
     return Check(statement, result, detail, f"slopes {WRONG_BY:.0%} larger and smaller", refused)
 
 
-def ordered(statement: str, samples: Mapping[str, ArrayLike]) -> Check:
+def ordered(statement: str, samples: Mapping[str, ArrayLike], *, least: float = 0.0, paired: bool = False) -> Check:
     """Means over seeds increase in the order given: each is above the one before it (Welch's test, one-sided).
 
-    It fails if some pair is the other way round beyond doubt. The control is the reversed order, which guards only the
-    direction of the test: what guards against chance is that every step must be significant for the check to hold.
+    It fails if some pair is the other way round beyond doubt, or surely less than `least` apart. The control is the
+    reversed order, which guards only the direction of the test: what guards against chance is that every step must be
+    significant for the check to hold, and against effects too small to speak of, `least`.
+
+    Args:
+        statement: what must hold, in words.
+        samples: name -> one number for each seed, in the order claimed.
+        least: each mean is larger than the one before it by this share of that one's size at least.
+        paired: seeds have the same luck under every name: the test is that of the ratios of a seed's numbers, by their
+            logarithms.
+
+    Examples:
+        >>> import numpy as np
+        >>> from featlab.exhibits import ordered
+        >>> draw = np.random.default_rng(0)
+        >>> ordered("b beats a", {"a": draw.normal(0.5, 0.1, 40), "b": draw.normal(0.7, 0.1, 40)}).result.value
+        'holds'
     """
     values = {name: np.asarray(sample, np.float64) for name, sample in samples.items()}
     level = LEVEL / max(len(values) - 1, 1)
-    chances = [_chance_of_less(low, high) for low, high in pairwise(values.values())]
-    reversed_chances = [_chance_of_less(high, low) for low, high in pairwise(values.values())]
+    chance = _chance_of_smaller_ratio if paired else _chance_of_less
+    chances = [chance(_raised(low, least), high) for low, high in pairwise(values.values())]
+    doubts = [chance(high, _raised(low, least)) for low, high in pairwise(values.values())]
+    reversed_chances = [chance(_raised(high, least), low) for low, high in pairwise(values.values())]
     means = " < ".join(f"{name} {_mean_words(value)}" for name, value in values.items())
     worst = max(chances)
-    detail = f"{means}; the least certain step has p = {worst:.1e} (allowed {level:.1e})."
+    steps = f"step of at least {least:.0%}" if least else "step"
+    detail = f"{means}; the least certain {steps} has p = {worst:.1e} (allowed {level:.1e})."
     result = CheckResult.HOLDS if worst <= level else CheckResult.CANNOT_TELL
-    if min(reversed_chances) <= level:
+    if min(doubts) <= level:
         result = CheckResult.FAILS
     return Check(statement, result, detail, "the reversed order", max(reversed_chances) > level)
 
@@ -178,10 +225,20 @@ def above(statement: str, samples: ArrayLike, bound: ArrayLike, *, control: str,
     """Means over seeds are nowhere below the bound beyond their errors; the control's are, somewhere.
 
     Args:
+        statement: what must hold, in words.
         samples: seeds along the first axis.
         bound: one number, or one for each of a seed's numbers.
         control: in words, what must go below the bound.
         control_samples: its numbers, seeds along the first axis.
+
+    Examples:
+        >>> import numpy as np
+        >>> from featlab.exhibits import above
+        >>> draw = np.random.default_rng(0)
+        >>> risks, trained = draw.normal(0.6, 0.05, 40), draw.normal(0.2, 0.05, 40)
+        >>> check = above("a kernel's risk is above .5", risks, 0.5, control="a network", control_samples=trained)
+        >>> check.result.value, check.refused
+        ('holds', True)
     """
     margins = np.asarray(samples, np.float64) - np.asarray(bound, np.float64)
     below = np.asarray(control_samples, np.float64) - np.asarray(bound, np.float64)
@@ -193,10 +250,29 @@ def above(statement: str, samples: ArrayLike, bound: ArrayLike, *, control: str,
 
 
 def identity(statement: str, difference: float, tolerance: float, *, control: str, control_difference: float) -> Check:
-    """Two ways to one number differ by no more than the tolerance; the control differs by more."""
+    """Two ways to one number differ by no more than the tolerance; the control differs by more.
+
+    Args:
+        statement: what must hold, in words.
+        difference: of the two ways.
+        tolerance: what it may be, in the same unit.
+        control, control_difference: what differs by more, in words and as a number.
+
+    Examples:
+        >>> import math
+        >>> from featlab.exhibits import identity
+        >>> check = identity("E[He2^2] = 2", math.factorial(2) - 2, 1e-9, control="E[He3^2]", control_difference=6 - 2)
+        >>> check.detail
+        'difference 0, tolerance 1e-09; control 4.'
+    """
     detail = f"difference {abs(difference):.2g}, tolerance {tolerance:.2g}; control {abs(control_difference):.2g}."
     result = CheckResult.HOLDS if abs(difference) <= tolerance else CheckResult.FAILS
     return Check(statement, result, detail, control, abs(control_difference) > tolerance)
+
+
+def _raised(values: np.ndarray, share: float) -> np.ndarray:
+    """Numbers whose mean is larger by this share of its size."""
+    return values * (1 + share * np.sign(np.mean(values)))
 
 
 def _chance_of_less(low: np.ndarray, high: np.ndarray) -> float:
@@ -206,10 +282,19 @@ def _chance_of_less(low: np.ndarray, high: np.ndarray) -> float:
     return float(scipy.stats.ttest_ind(high, low, equal_var=False, alternative="greater").pvalue)
 
 
+def _chance_of_smaller_ratio(low: np.ndarray, high: np.ndarray) -> float:
+    """The p-value of the hypothesis that seed by seed log(high/low) is not above zero in the mean."""
+    return float(scipy.stats.ttest_1samp(np.log(high / low), 0.0, alternative="greater").pvalue)
+
+
 def _least_chance(margins: np.ndarray) -> float:
     """The smallest p-value, times the number of points, of the hypothesis that a mean is not below zero."""
     flat = margins.reshape(len(margins), -1)
-    found = scipy.stats.ttest_1samp(flat, 0.0, alternative="less").pvalue
+    mean = flat.mean(axis=0)
+    scatters = np.ptp(flat, axis=0) > _ROUNDING * np.abs(mean)
+    found = np.where(mean < 0, 0.0, 1.0)  # where there is no scatter there is no doubt
+    if scatters.any():
+        found[scatters] = scipy.stats.ttest_1samp(flat[:, scatters], 0.0, alternative="less").pvalue
     return float(min(1.0, np.min(found) * flat.shape[1]))
 
 
@@ -225,17 +310,48 @@ def _mean_words(values: np.ndarray) -> str:
 
 
 def standard_error(samples: ArrayLike, axis: int = 0) -> np.ndarray:
-    """Of the mean over seeds."""
+    """Of the mean over seeds.
+
+    Args:
+        samples: seeds along `axis`, at least two.
+
+    Examples:
+        >>> from featlab.exhibits import standard_error
+        >>> float(standard_error([0.0, 1.0, 2.0, 3.0]).round(4))  # sqrt((5/3)/4)
+        0.6455
+    """
     values = np.asarray(samples, np.float64)
     return np.std(values, axis=axis, ddof=1) / np.sqrt(values.shape[axis])
 
 
 def mean_and_error(samples: Sequence[float] | np.ndarray) -> tuple[float, float]:
-    """Mean over seeds and its standard error."""
+    """Mean over seeds and its standard error.
+
+    Args:
+        samples: one number for each seed, at least two.
+
+    Examples:
+        >>> from featlab.exhibits import mean_and_error
+        >>> mean_and_error([1.0, 2.0, 3.0])
+        (2.0, 0.5773502691896258)
+    """
     return float(np.mean(samples)), float(standard_error(samples))
 
 
 def exponent_and_error(x: ArrayLike, y: ArrayLike, errors: ArrayLike | None) -> tuple[float, float]:
-    """Of the power law y = C x^a through points."""
+    """Of the power law y = C x^a through points.
+
+    Args:
+        x, y: above 0.
+        errors: standard errors of y; None, all the same and unknown.
+
+    Examples:
+        >>> import numpy as np
+        >>> from featlab.exhibits import exponent_and_error
+        >>> x = np.array([100.0, 200.0, 400.0, 800.0])
+        >>> a, error = exponent_and_error(x, 3 * x**-0.5, 0.01 * x**-0.5)
+        >>> round(a, 3), round(error, 4)
+        (-0.5, 0.0022)
+    """
     law = fit_power_law(x, y, errors, level=1 - LEVEL)
     return law.exponent, law.exponent_error

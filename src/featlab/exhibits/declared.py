@@ -225,11 +225,15 @@ class Ordered(DeclaredCheck):
         values: the numbers, each with words of its own; or one that goes along an axis.
         along: that axis.
         descending: the means decrease along it.
+        least: each is larger than the one before by this share of its size at least.
+        paired: runs have the same luck at every place, as one seed at several times.
     """
 
     values: Of | Sequence[Of]
     along: str | None = None
     descending: bool = False
+    least: float = 0.0
+    paired: bool = False
 
     @property
     def of(self) -> Of:
@@ -250,7 +254,8 @@ class Ordered(DeclaredCheck):
                 words = of.words.format_map(view.fields(study, {**there.where, **of.where}))
                 samples[words] = view.measured(of, there).values.ravel()
         names = list(samples)[:: -1 if self.descending else 1]
-        return ordered(statement.format_map(fields), {name: samples[name] for name in names})
+        order = {name: samples[name] for name in names}
+        return ordered(statement.format_map(fields), order, least=self.least, paired=self.paired)
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,14 @@ class Overlay:
 
 @dataclass(frozen=True)
 class Histogram:
-    """Measured numbers of all runs as a density in steps."""
+    """Measured numbers of all runs as a density in steps.
+
+    Attributes:
+        values: the numbers.
+        bins: edges of the bins.
+        label: in the legend.
+        series: the number of its colour.
+    """
 
     values: Of | Reading
     bins: Sequence[float]
@@ -132,10 +139,12 @@ class Mark:
 
 Ticks = Mapping[float, str] | Sequence[float]
 Layer = Overlay | Histogram | Mark | Callable[["Axes", View], None]
+"""What a panel draws: one of these, or a function of axes and view."""
 
 
 # What is on the x axis, where nothing else is said.
 PER_DIM = "samples over dimension, n / d"
+"""What the x axis is called where samples are counted per dimension."""
 _X = {"ratio": PER_DIM, "dim": "dimension d"}
 
 

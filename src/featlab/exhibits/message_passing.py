@@ -1,18 +1,20 @@
-"""What the exhibits on message passing share: runs of Bayes-AMP over sample ratios n/d, and their ends."""
+"""What the exhibits on message passing share: runs of Bayes-AMP over sample ratios n/d, their ends, and the growth of a
+small overlap, which tells where the transition is."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from featlab.exhibits.declared import Close
 from featlab.exhibits.drawn import Mark, Overlay, Panel
 from featlab.exhibits.protocol import Part, Study
-from featlab.exhibits.quantities import root_d
-from featlab.exhibits.reading import LAST, Of, Reading, Studies
+from featlab.exhibits.quantities import matched_overlap, root_d
+from featlab.exhibits.reading import LAST, Of, Reading, Studies, View
+from featlab.exhibits.verdict import Check, CheckResult
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -28,17 +30,25 @@ OBSERVED = ("overlap", "risk", "posterior_risk")
 @dataclass(frozen=True)
 class Runs:
     """Which runs are made: the sample ratios n/d, the runs at each (seeds, and repeats in further processes where one
-    takes long), and the iterations that are looked at besides the last."""
+    takes long), the iterations that are looked at besides the last, and how they start, if not at random and damped."""
 
     ratios: Sequence[float]
     seeds: int
     repeats: int = 1
     looks: Sequence[int] = ()
     iterations: int = ITERATIONS
+    rule: Mapping[str, Any] = field(default_factory=dict)
 
 
-def amp_part(target: str, dim: int, runs: Runs, key: int, observed: Sequence[str] = OBSERVED) -> Part:
-    """Bayes-AMP from a random start at every ratio."""
+def informed(overlap: float) -> dict[str, Any]:
+    """From Q = M = overlap I, without damping: then overlaps follow state evolution iteration by iteration."""
+    return {"start": "informed", "start_overlap": overlap, "damping": 0.0}
+
+
+def amp_part(
+    target: str, dim: int, runs: Runs, key: int, observed: Sequence[str] = OBSERVED, within: float = 0.03
+) -> Part:
+    """Bayes-AMP at every ratio, from a random start unless its rule says otherwise; `within` is for `located`."""
     fixed = {
         "target": target,
         "learner": "bayes-amp",
@@ -46,11 +56,11 @@ def amp_part(target: str, dim: int, runs: Runs, key: int, observed: Sequence[str
         "seeds": runs.seeds,
         "iterations": runs.iterations,
         "times": [*map(float, runs.looks), float(runs.iterations)],
+        **runs.rule,
     }
-    axes = {"ratio": list(map(float, runs.ratios))}
-    return Part(
-        Study(fixed, axes, {"samples": "round(ratio*dim)"}, repeats=runs.repeats, key=key, observe=list(observed))
-    )
+    axes, derived = {"ratio": list(map(float, runs.ratios))}, {"samples": "round(ratio*dim)"}
+    study = Study(fixed, axes, derived, repeats=runs.repeats, key=key, observe=list(observed))
+    return Part(study, facts={"within": within})
 
 
 # What a finite dimension is allowed: the bias of message passing, measured for other targets at d = 500 to 8000, is
@@ -70,6 +80,56 @@ def agreement(overlap: Reading, study: Studies, least: float) -> dict[str, Close
         f"at n >= {least:g} d, d = {{dim}}, {words}": Close(Of(of, study, where), allowance=BIAS)
         for words, of in quantities.items()
     }
+
+
+def growth(directions: slice = slice(None)) -> Reading:
+    """By which factor the overlap with some directions grows per iteration, from the first look to the last; a
+    geometric mean over them.
+
+    Of small overlaps it is alpha / alpha_c: state evolution is linear there, and alpha_c is where the factor is 1. At
+    finite d an iteration adds sqrt(q/d) of chance to an overlap q, which this ratio of the ends feels the least.
+    """
+
+    def of(data: xr.Dataset) -> xr.DataArray:
+        small = matched_overlap(data).isel(direction=directions)
+        grown = small.isel(time=-1, drop=True) / small.isel(time=0, drop=True)
+        steps = grown.sizes["direction"] * (data["time"].values[-1] - data["time"].values[0])
+        return grown.prod("direction", skipna=False) ** (1 / steps)
+
+    return of
+
+
+def located(rates: Of, critical: float) -> Callable[[View, str], list[Check]]:
+    """The check that growth is 1 at the critical ratio, by a line through its means at all ratios, at 99%.
+
+    From a start with a finite overlap q that is a little higher, by a share q; state evolution from the same start says
+    how much, by the same line. Thresholds that are off by `within`, a fact of the study, must be refused.
+    """
+
+    def judge(view: View, statement: str) -> list[Check]:
+        from scipy.stats import norm
+
+        from featlab.comparison.agreement import LEVEL
+        from featlab.exhibits.checks import standard_error
+
+        if not view.studies(rates.study):
+            return []
+        fields, runs = view.fields(view.study(rates), {}), view.measured(rates).transpose("run", "ratio")
+        ratios, weights = runs["ratio"].values - critical, 1 / standard_error(runs)
+        line, covariance = np.polyfit(ratios, runs.mean("run").values - 1, 1, w=weights, cov="unscaled")
+        limit = np.polyfit(ratios, view.predicted(rates).values - 1, 1, w=weights)
+        found, shift = critical - line[1] / line[0], -limit[1] / limit[0]
+        turned = np.array([line[1] / line[0] ** 2, -1 / line[0]])
+        error = float(np.sqrt(turned @ covariance @ turned))
+        misses = [abs(found - shift - critical * (1 + wrong)) for wrong in (0.0, fields["within"], -fields["within"])]
+        fits = [miss <= norm.isf(LEVEL / 2) * error for miss in misses]
+        result = CheckResult.HOLDS if fits[0] else CheckResult.FAILS
+        detail = f"growth is 1 at n/d = {found:.4f} +- {error:.4f}; claimed {critical:.4f}, and {shift:.4f} more from "
+        detail += f"q = {fields['start_overlap']:g}."
+        control = f"thresholds {fields['within']:.0%} higher and lower"
+        return [Check(statement.format_map(fields), result, detail, control, not any(fits[1:]))]
+
+    return judge
 
 
 def errors(*marks: Mark, top: float, theory: str | None = None) -> Panel:

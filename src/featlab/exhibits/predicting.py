@@ -15,6 +15,14 @@ def at_point(data: xr.Dataset, **place: Any) -> xr.Dataset:
     Args:
         data: the results of a study.
         place: where on its axes, such as dim=1000; all of them.
+
+    Examples:
+        >>> import xarray as xr
+        >>> from featlab.exhibits import at_point
+        >>> results = xr.Dataset({"overlap": ("dim", [0.5, 0.4])}, {"dim": [20, 40]}, {"fixed": '{"samples": 80}'})
+        >>> point = at_point(results, dim=40)
+        >>> float(point["overlap"]), point.attrs["dim"], point.attrs["samples"]
+        (0.4, 40, 80)
     """
     chosen = data.sel(place) if place else data
     if "step" in chosen:  # the rows of a study carry it; all seeds are looked at after the same steps
@@ -45,6 +53,14 @@ def predict_over(data: xr.Dataset, *axes: str, **changes: Any) -> xr.Dataset:
         data: the results of a study.
         axes: of the study.
         changes: parameters to change: a value for all points; for one of `axes`, its labels, such as a finer grid.
+
+    Examples:
+        >>> import xarray as xr
+        >>> from featlab.exhibits import predict_over
+        >>> law = '{"target": "tanh(h1)", "learner": "inverse-regression", "samples": 80}'
+        >>> results = xr.Dataset({"subspace": ("dim", [0.5, 0.4])}, {"dim": [20, 40]}, {"fixed": law})
+        >>> predict_over(results, "dim")["subspace"].squeeze().dims
+        ('dim',)
     """
     import xarray as xr
 
@@ -58,14 +74,38 @@ def predict_over(data: xr.Dataset, *axes: str, **changes: Any) -> xr.Dataset:
 
 
 def parameters_at(data: xr.Dataset, **place: Any) -> dict[str, Any]:
-    """The parameters of one point: those that all points share, those of its place, and those derived from it."""
+    """The parameters of one point: those that all points share, those of its place, and those derived from it.
+
+    Args:
+        data: the results of a study.
+        place: where on its axes, and parameters to change.
+
+    Examples:
+        >>> import xarray as xr
+        >>> from featlab.exhibits import parameters_at
+        >>> results = xr.Dataset({"overlap": ("dim", [0.5, 0.4])}, {"dim": [20, 40]}, {"fixed": '{"samples": 80}'})
+        >>> parameters_at(results, dim=40)
+        {'samples': 80, 'dim': 40}
+    """
     plain = {name: getattr(value, "tolist", lambda value=value: value)() for name, value in place.items()}
     on_axes = {name: value for name, value in place.items() if name in data.indexes and value in data.indexes[name]}
     return {**parameters_of(data.sel(on_axes) if on_axes else data, place), **plain}
 
 
 def parameters_of(chosen: xr.Dataset, but: Any = ()) -> dict[str, Any]:
-    """The parameters that all points of a dataset share."""
+    """The parameters that all points of a dataset share.
+
+    Args:
+        chosen: results of a study, or a part of them.
+        but: names that are left out.
+
+    Examples:
+        >>> import xarray as xr
+        >>> from featlab.exhibits import parameters_of
+        >>> results = xr.Dataset({"overlap": ("dim", [0.5, 0.4])}, {"dim": [20, 40]}, {"fixed": '{"samples": 80}'})
+        >>> parameters_of(results)
+        {'samples': 80}
+    """
     there = chosen.coords
     derived = {str(name): there[name].item() for name in there if there[name].ndim == 0 and name not in but}
     return {**json.loads(chosen.attrs["fixed"]), **derived}

@@ -99,6 +99,7 @@ class Exhibit:
             The chance of a false alarm is at most so many times that of one look.
         numbers: name -> a number, or several, in the table of predicted and measured ones.
         remarks: what else a reader must know.
+        settled: what of protocol or rules was settled after first runs were seen, and why.
         figure: title -> panel: theory as lines, simulation as points with error bars.
         animation: the frames of a moving picture, where motion tells the story.
         shows: the lines of `featlab explain` that it shows, of `TOPICS`.
@@ -117,6 +118,7 @@ class Exhibit:
     looks: int = 1
     numbers: Mapping[str, AnyNumber | Sequence[AnyNumber]] = field(default_factory=dict)
     remarks: str | Sequence[str | Callable[[View], str]] = ()
+    settled: str = ""
     figure: AnyFigure
     animation: Callable[..., Iterator[Figure]] | None = None
     shows: tuple[str, ...] = ()

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     Dataset = xr.Dataset
 
 Data = Mapping[str, "xr.Dataset"]
+"""Datasets by the name of their study."""
 Reading = str | Callable[["xr.Dataset"], "xr.DataArray"]
+"""Which quantity: its name in a dataset, or a function of the dataset."""
 Fields = Mapping[str, Any]
 T = TypeVar("T")
 Given: TypeAlias = T | Callable[[Fields], T]  # a value, or one that depends on the place
@@ -32,14 +34,23 @@ _NEAR = 1e-6
 
 @dataclass(frozen=True)
 class Nth:
-    """A place on an axis whatever its labels are, counted from 0, or from the end: -1 is the last."""
+    """A place on an axis whatever its labels are, counted from 0, or from the end: -1 is the last.
+
+    Examples:
+        >>> from featlab.exhibits import FIRST, LAST, Nth
+        >>> FIRST == Nth(0), LAST == Nth(-1)
+        (True, True)
+    """
 
     place: int
 
 
 FIRST = Nth(0)
+"""The first place of an axis, or the first study."""
 LAST = Nth(-1)
+"""The last place of an axis, or the last study."""
 Studies = str | Sequence[str] | Nth | None
+"""Which studies: a name, several, `FIRST` or `LAST`; None, all of them."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +77,13 @@ class Of:
 
 @dataclass(frozen=True)
 class Place:
-    """A point that a declaration goes through: a study and labels (or numbers) on some of its axes."""
+    """A point that a declaration goes through: a study and labels (or numbers) on some of its axes.
+
+    Examples:
+        >>> from featlab.exhibits import Place
+        >>> Place("runs", {"dim": 1000}).where
+        {'dim': 1000}
+    """
 
     study: str
     where: Mapping[str, Any]
@@ -74,7 +91,14 @@ class Place:
 
 @dataclass(frozen=True)
 class View:
-    """What was measured and what theory says, by name of the study; `known` are the names of studies at any size."""
+    """What was measured and what theory says, by name of the study; `known` are the names of studies at any size.
+
+    Attributes:
+        data: what was measured.
+        theory: what is predicted, with the same names and axes.
+        parts: the studies as they were declared.
+        known: names of studies at any size.
+    """
 
     data: Data
     theory: Data

@@ -39,6 +39,13 @@ class Report:
         fixed: when its protocol was fixed, and what was changed since.
         made: when the verdict was computed, in ISO 8601.
         pictures: format ("svg", "png", "gif") -> file name beside the report.
+
+    Examples:
+        >>> from featlab.exhibits import Check, CheckResult, Report, Size
+        >>> holds = Check("m = .8", CheckResult.HOLDS, "m = .802(3)", control="m = .96", refused=True)
+        >>> report = Report("two-steps", Size.QUICK, [holds], [], [], 1.5, 40, [], "2026-01-01T00:00:00+00:00")
+        >>> report.verdict.value, report.command
+        ('reproduced', 'featlab exhibit run two-steps --size quick')
     """
 
     exhibit: str

@@ -90,6 +90,9 @@ def run_exhibit(
     many runs, as often as the exhibit allows.
 
     Args:
+        exhibit: as `find_exhibit` gives it, or one of your own.
+        size: quick (seconds), paper, or large.
+        results: the directory of all results.
         engine: who runs the points; this process unless given.
         retry_failed: also run again the points that failed.
         wait: if another process is writing to a store, wait for it instead of refusing.
@@ -144,7 +147,15 @@ def check_results(exhibit: Exhibit, size: Size, results: Path) -> None:
 
 
 def judge_exhibit(exhibit: Exhibit, size: Size, results: Path, look: int = 1) -> Report:
-    """Prediction, verdict and pictures of an exhibit whose studies are complete; written into `results`."""
+    """Prediction, verdict and pictures of an exhibit whose studies are complete; written into `results`.
+
+    Args:
+        exhibit, size, results: as in `run_exhibit`.
+        look: how often the runs were doubled, plus one.
+
+    Raises:
+        ResultsUnwritable: it has the report.
+    """
     began = time.perf_counter()
     stores = places(exhibit, size, results, look)
     data = {place.name: open_study(place.store) for place in stores}

@@ -234,7 +234,8 @@ def _machine(value: Any, where: str) -> dict[str, Any]:
 
 
 def _picture_names(value: Any, where: str) -> dict[str, str]:
-    found = _object(value, where, dict.fromkeys(_PICTURES, text), frozenset(["gif", "still"]))
+    """Those that were kept with the report: all, one or none."""
+    found = _object(value, where, dict.fromkeys(_PICTURES, text), frozenset(_PICTURES))
     for kind, name in found.items():
         plain = _FILE_NAME.fullmatch(name)
         if plain is None or plain[1] != _PICTURES[kind]:

@@ -1,4 +1,4 @@
-"""The table of numbers as declarations: predicted, measured with its error, and what an earlier prototype measured.
+"""The table of numbers as declarations: predicted, and measured with its error.
 
 An exhibit has them under their names: texts with the parameters of the place in braces.
 """
@@ -26,7 +26,8 @@ class Value(Declared):
         predicted: whether theory has it; or what is predicted: a number, or the name of one that theory has.
         measured: whether it was; False for a number that only theory has.
         error: whether it has one.
-        earlier: what a prototype measured: a number, or one for each place.
+        earlier: a reference that tests hold the measured one to, kept in the report and not shown: a number, or one for
+            each place.
         by: what places are told apart by in `earlier`: the axes of `each` unless given, and "study" for its name.
         summary: number and error from those of all runs; mean and standard error unless given.
     """
@@ -73,6 +74,7 @@ class Value(Declared):
 
 
 AnyNumber = Value | Callable[[View, str], Number | Sequence[Number]]
+"""A row of the table of numbers: a `Value`, or a function of view and name that gives one `Number` or several."""
 
 
 def tabled(numbers: Mapping[str, AnyNumber | Sequence[AnyNumber]], view: View) -> list[Number]:

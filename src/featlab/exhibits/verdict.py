@@ -10,7 +10,13 @@ from enum import StrEnum
 
 
 class CheckResult(StrEnum):
-    """What a check says of its statement."""
+    """What a check says of its statement.
+
+    Examples:
+        >>> from featlab.exhibits import CheckResult
+        >>> CheckResult.CONVERGES.value
+        'tends to hold'
+    """
 
     HOLDS = "holds"
     IN_THE_LIMIT = "holds in the limit"  # simulation is the prediction at finite size, which tends to what is claimed
@@ -41,6 +47,14 @@ class Check:
         refused: whether it did.
         correction: if the source's own formula failed and another one holds: what was corrected, with both numbers.
         needs: if it does not hold at this size: what size it would need.
+
+    Examples:
+        >>> from featlab.exhibits import Check, CheckResult
+        >>> check = Check("m = .8", CheckResult.HOLDS, "m = .802(3)", control="m = .96", refused=True)
+        >>> check.passed
+        True
+        >>> Check("m = .8", CheckResult.HOLDS, "m = .8(5)", control="m = .96", refused=False).passed
+        False
     """
 
     statement: str
@@ -59,7 +73,19 @@ class Check:
 
 @dataclass(frozen=True)
 class Number:
-    """A number of an exhibit: predicted, measured with its standard error, and what an earlier prototype measured."""
+    """A number of an exhibit: predicted, and measured with its standard error.
+
+    Attributes:
+        name: what it is.
+        predicted: by theory, if it says so.
+        measured: the mean over runs. error: its standard error.
+        earlier: a reference that tests hold the measured one to; not shown.
+
+    Examples:
+        >>> from featlab.exhibits import Number
+        >>> Number("overlap", predicted=0.8, measured=0.802, error=0.003).measured
+        0.802
+    """
 
     name: str
     predicted: float | None = None
@@ -70,7 +96,21 @@ class Number:
 
 @dataclass(frozen=True)
 class Finding:
-    """What an exhibit found: its checks, its numbers, and what else a reader must know."""
+    """What an exhibit found: its checks, its numbers, and what else a reader must know.
+
+    Attributes:
+        checks, numbers: in the order in which they are shown.
+        remarks: sentences.
+
+    Examples:
+        >>> from featlab.exhibits import Check, CheckResult, Finding, Number
+        >>> holds = Check("m = .8", CheckResult.HOLDS, "m = .802(3)", control="m = .96", refused=True)
+        >>> open_ = Check("q = .6", CheckResult.CANNOT_TELL, "q = .5(2)", control="q = .72", refused=False)
+        >>> Finding([holds], [Number("overlap", 0.8, 0.802, 0.003)]).verdict.value
+        'reproduced'
+        >>> Finding([holds, open_]).verdict.value
+        'not reproduced at this size'
+    """
 
     checks: Sequence[Check]
     numbers: Sequence[Number] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from inspect import signature
@@ -12,9 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 from featlab.errors import InvalidParameter
 from featlab.learners.checks import positive_integer
-from featlab.learners.fields import COUNT, Description, Kind, choice, option, or_none, read_numbers, read_whole
+from featlab.learners.fields import (
+    COUNT,
+    Description,
+    Kind,
+    choice,
+    option,
+    options_of,
+    or_none,
+    read_numbers,
+    read_whole,
+)
 from featlab.learners.protocol import Learner, Student, check_contract
 from featlab.learners.registry import called
+from featlab.learners.steps import StepLaw
 
 if TYPE_CHECKING:
     from jax import Array
@@ -29,6 +40,7 @@ _SEEDS_BELOW = 2**32
 _MOST_SEEDS = 10**7
 _BYTES_OF_SEED = 300
 _KEYS_BELOW = 2**64
+_OF_THE_RUN = ("seeds", "key", "memory", "times")
 
 
 def _check_key(name: str, value: object) -> None:
@@ -127,7 +139,7 @@ class Experiment(Description):
             seeds=_seed_numbers(seeds),
             key=key,
             design=design,
-            observe=None if observe is None else tuple([observe] if isinstance(observe, str) else observe),
+            observe=_names(observe),
             dtype=dtype,
             memory=memory,
         )
@@ -155,6 +167,18 @@ class Experiment(Description):
 
         return schedule(self.learner, self.dim, self.samples, self.times)
 
+    def numbers(self) -> Iterator[tuple[str, float]]:
+        """Every number that describes what is learned and how, by the name of its field; those of a list one by one.
+
+        Not those of the run alone: seeds, key, memory; nor times, which its clock has checked.
+        """
+        yield "noise", self.target.noise
+        learner = self.learner
+        for one in filter(None, (self, learner, getattr(learner, "first", None), self.student)):
+            for of, _ in options_of(one):
+                if of.name not in _OF_THE_RUN:
+                    yield from ((of.name, number) for number in _numbers_in(getattr(one, of.name), self.dim))
+
     def finely(self) -> Experiment:
         """The same, looked at more often: for a curve in a picture."""
         from featlab.experiments.schedule import finer
@@ -167,6 +191,16 @@ class Experiment(Description):
         return self.learner.needs_start(self.student, self.concrete)
 
 
+def _numbers_in(value: Any, dim: int) -> Iterator[float]:
+    if isinstance(value, StepLaw):
+        yield value.at(dim)
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from _numbers_in(part, dim)
+    elif isinstance(value, Real) and not isinstance(value, bool):
+        yield value  # type: ignore[misc]
+
+
 def _student(learner: Learner, student: Student | None) -> Any:
     """The student that runs: the default of the learner's kind unless given; None for a learner that has none."""
     kind, name = learner.student_kind, called(learner)
@@ -177,6 +211,16 @@ def _student(learner: Learner, student: Student | None) -> Any:
     if student is not None and not isinstance(student, kind):
         raise InvalidParameter("student", student, f"a {kind.__name__}, which is what {name} trains")
     return kind() if student is None else student
+
+
+def _names(observe: str | Iterable[str] | None) -> tuple[str, ...] | None:
+    """The names of what is to be measured; whether the learner has them is seen where it runs."""
+    if observe is None:
+        return None
+    names = tuple(observe) if isinstance(observe, Iterable) and not isinstance(observe, str) else (observe,)
+    if not all(isinstance(name, str) for name in names):
+        raise InvalidParameter("observe", observe, "names of quantities, such as overlap and risk")
+    return names
 
 
 def _seed_numbers(seeds: int | Iterable[int]) -> tuple[int, ...]:
@@ -194,7 +238,7 @@ def _seed_numbers(seeds: int | Iterable[int]) -> tuple[int, ...]:
 def seed_count(count: int) -> int:
     """A number of seeds, if one experiment can have so many."""
     if count > _MOST_SEEDS:
-        least = f"at least {_BYTES_OF_SEED * count / 1e9:,.1f} GB"
+        least = f"at least {_BYTES_OF_SEED * count // 10**9:,} GB"
         expected = f"at most {_MOST_SEEDS:,} in one experiment: {count:,} take {least}; a study runs more, by `repeats`"
         raise InvalidParameter("seeds", count, expected)
     return count

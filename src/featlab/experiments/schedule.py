@@ -17,6 +17,10 @@ _DEFAULT_TIMES = 40
 _CURVE = 40  # points of a curve
 _MOST_STEPS = 2**31 - 1
 _MOST_LOOKS = 10**6
+# What a step of a simulation takes, whatever it does; and what a look does: its step among the numbers of Python, and
+# its step and its time as labels.
+STEP_SECONDS = 5e-6
+_LOOK_BYTES = 40 + 8 + 8
 
 
 @dataclass(frozen=True)
@@ -43,8 +47,10 @@ def schedule(learner: Learner, dim: int, samples: int | None, times: Sequence[fl
     if learner.clock == "flow":
         return _flow(paced, times)
     if learner.clock in ("steps", "iterations"):
-        every = _log_spaced if learner.clock == "iterations" else _every
-        steps = _step_numbers(every(paced.steps) if times is None else times, 1.0)
+        if times is None:
+            named = "iterations" if hasattr(paced, "iterations") else "steps"
+            times = _log_spaced(named, paced.steps) if learner.clock == "iterations" else _every(paced.steps)
+        steps = _step_numbers(times, 1.0)
         if steps[-1] > paced.steps:
             raise InvalidParameter("times", times, f"step numbers from 0 to {paced.steps}")
         return Schedule(steps, 1.0)
@@ -55,7 +61,7 @@ def schedule(learner: Learner, dim: int, samples: int | None, times: Sequence[fl
         if last is None:
             what = "how many samples in all, or times= in units of d steps in its place"
             raise MissingParameter("samples", what, called(learner))
-        return Schedule(_log_spaced(last), float(dim))
+        return Schedule(_log_spaced("samples", last), float(dim))
     steps = _step_numbers(times, float(dim))
     if last is not None and steps[-1] > last:
         raise InvalidParameter("times", times, f"times up to {last / dim}, for which there are samples")
@@ -98,27 +104,37 @@ def _once(learner: Learner, samples: int | None, times: Sequence[float] | None) 
 def _every(last: int) -> range:
     """All steps, if so many can be looked at."""
     if last >= _MOST_LOOKS:
-        expected = f"times to look at, such as 0,1,10,100: all {last + 1:,} steps are too many, {_MOST_LOOKS:,} can be"
-        raise InvalidParameter("times", None, expected)
+        raise InvalidParameter("times", None, f"times to look at, such as 0,1,10,100: {_too_many_looks(last + 1)}")
     return range(last + 1)
 
 
 def _step_numbers(times: Sequence[float], unit: float) -> tuple[int, ...]:
     try:
         values = np.atleast_1d(np.asarray(times, dtype=np.float64))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidParameter("times", times, "a sequence of finite numbers, none negative") from None
     if values.ndim != 1 or values.size == 0 or not np.all(np.isfinite(values)) or np.any(values < 0):
         raise InvalidParameter("times", times, "a sequence of finite numbers, none negative")
-    steps = np.unique(np.rint(values * unit))
+    with np.errstate(over="ignore"):  # what is too large is refused, infinity, too
+        steps = np.unique(np.rint(values * unit))
     if steps[-1] > _MOST_STEPS:
-        raise InvalidParameter("times", times, f"at most {_MOST_STEPS:,} steps; the last time is step {steps[-1]:,.0f}")
+        raise InvalidParameter("times", times, _too_many_steps(steps[-1], f", time {_MOST_STEPS / unit:.3g}"))
     if len(steps) > _MOST_LOOKS:
-        raise InvalidParameter("times", f"{len(steps):,} times", f"at most {_MOST_LOOKS:,} to look at")
+        raise InvalidParameter("times", f"{len(steps):,} times", _too_many_looks(len(steps)))
     return tuple(int(step) for step in steps)
 
 
-def _log_spaced(last: int) -> tuple[int, ...]:
+def _too_many_steps(count: float, time: str = "") -> str:
+    years = STEP_SECONDS * count / (365 * 86400)
+    return f"at most {_MOST_STEPS:,} steps{time}: a simulation of {count:.3g} takes {years:.1e} years or more"
+
+
+def _too_many_looks(count: int) -> str:
+    return f"at most {_MOST_LOOKS:,} looks; the names alone of {count:,} take {_LOOK_BYTES * count:,} bytes"
+
+
+def _log_spaced(named: str, last: int) -> tuple[int, ...]:
+    """So many steps at most, `named` by what is too large if they are too many."""
     if last > _MOST_STEPS:
-        raise InvalidParameter("samples", last, f"at most {_MOST_STEPS:,} steps")
+        raise InvalidParameter(named, last, _too_many_steps(last))
     return tuple(int(s) for s in np.unique(np.rint(np.geomspace(1, last + 1, _DEFAULT_TIMES) - 1)))

@@ -18,6 +18,7 @@ from starlette.exceptions import HTTPException
 
 from featlab import __version__
 from featlab.explorer.answers import Answers
+from featlab.explorer.estimates import Estimates
 from featlab.explorer.faults import Fault
 from featlab.explorer.guard import Guard
 from featlab.explorer.reference import reference
@@ -44,6 +45,7 @@ def create_app(workers: Workers, *, host: str = "127.0.0.1", token: str | None =
     )
     app.state.answers = Answers(workers)
     app.state.streams = Streams(app.state.answers)
+    app.state.estimates = Estimates()
     app.state.started = secrets.token_hex(8)
     app.add_exception_handler(Fault, _fault)
     app.add_exception_handler(HTTPException, _http)

@@ -11,7 +11,15 @@ from featlab.explorer.worker import live
 from featlab.study.engines.pool import spawned
 
 _TYPING = ("featlab.explorer.questions", "featlab.figures.link")
-_PREDICTING = ("featlab.explorer.questions", "featlab.comparison.recovery", "featlab.theory.prediction", "jax.numpy")
+_PREDICTING = (
+    "featlab.explorer.questions",
+    "featlab.comparison.recovery",
+    "featlab.reports.run_records",
+    "featlab.theory.prediction",
+    "featlab.theory.online.many",
+    "featlab.theory.giant.overlaps",
+    "jax.numpy",
+)
 _ASKING = ("featlab.explorer.questions", "featlab.reports.statements")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -96,7 +97,21 @@ def analyse(said: Said) -> dict[str, Any]:
         "costs": [{"heading": heading, "costs": [line(one) for one in many]} for heading, many in lines.costs.items()],
         "papers": _papers(lines.papers),
     }
-    return {**record, "mathml": mathml_of(explanation.target.latex), "lines": words}
+    against = _costs_against_dim(explanation.analysis)
+    return {**record, "mathml": mathml_of(explanation.target.latex), "lines": words, "against_dim": against}
+
+
+def _costs_against_dim(analysis: Any) -> dict[str, Any]:
+    """log10 of the samples of every cost at dimensions from 10 to 10^6, with the constant where it is known."""
+    from featlab.reports.statements import log10_samples
+
+    dims = np.unique(np.round(10.0 ** (1 + np.arange(101) / 20)).astype(int)).tolist()
+    costs = {}
+    for line, cost in analysis.sample_cost.items():
+        constant = 0.0 if cost.constant is None else math.log10(cost.constant.value)
+        sizes = [size + constant for dim in dims if (size := log10_samples(cost, dim)) is not None]
+        costs[line] = sizes or None
+    return {"dims": dims, "log10_samples": costs}
 
 
 def page(said: Said) -> dict[str, Any]:
@@ -105,10 +120,15 @@ def page(said: Said) -> dict[str, Any]:
 
 
 def predict(said: Said) -> dict[str, Any]:
-    """What `featlab predict --json` prints, and what of the directions is found."""
+    """What `featlab predict --json` prints, and what of the directions is found. A draft has fewer digits where that
+    is quicker, and leaves out the Gram matrix, which no picture shows."""
     from featlab.theory.prediction import predict_experiment
 
-    return {"prediction": dataset_record(predict_experiment(experiment(said["experiment"])))}
+    found = predict_experiment(experiment(said["experiment"]), draft=said["draft"])
+    record, draft = dataset_record(found), "draft" in found.attrs
+    if draft:
+        record["data"].pop("gram", None)
+    return {"prediction": record, "draft": draft}
 
 
 def take_home(said: Said) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import time
+from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -14,6 +16,7 @@ from featlab import __version__
 from featlab.errors import FeatlabError, InvalidParameter
 from featlab.explorer import schema
 from featlab.explorer.answers import Answers
+from featlab.explorer.estimates import Estimates
 from featlab.explorer.faults import Fault, encoded, refusal
 from featlab.explorer.streams import Streams, Work, simulation, sweep, until_gone, whole
 from featlab.learners.fields import read_whole
@@ -73,9 +76,21 @@ async def link(request: Request, asked: schema.Link) -> Response:
 
 
 @router.post("/predict", response_model=schema.Predicted)
-async def predict(request: Request, asked: schema.Question) -> Response:
-    """What theory says of an experiment: what `featlab predict --json` prints."""
-    return await _answer(request, "predict", asked)
+async def predict(request: Request, asked: schema.Predict) -> Response:
+    """What theory says of an experiment: what `featlab predict --json` prints. A draft is for a slider that moves."""
+    begun: list[float] = []
+    answer = await _answer(request, "predict", asked, lambda: begun.append(time.monotonic()))
+    if begun and not asked.draft:
+        estimates: Estimates = request.app.state.estimates
+        estimates.learn(asked.experiment, time.monotonic() - begun[0])
+    return answer
+
+
+@router.post("/estimate", response_model=schema.Estimated)
+async def estimate(request: Request, asked: schema.Question) -> Response:
+    """About how many seconds a prediction takes, by a count and by what was measured here before."""
+    estimates: Estimates = request.app.state.estimates
+    return _json(encoded({"seconds": estimates.seconds(asked.experiment)}))
 
 
 @router.post("/take-home", response_model=schema.TakenHome)
@@ -143,14 +158,16 @@ async def control(request: Request, id: schema.Name, what: Literal["pause", "res
     return _json(encoded({"job": id}))
 
 
-async def _answer(request: Request, task: str, asked: schema.Asked | None = None) -> Response:
-    """The answer of a task; the work ends if the client leaves before."""
+async def _answer(
+    request: Request, task: str, asked: schema.Asked | None = None, begun: Callable[[], None] | None = None
+) -> Response:
+    """The answer of a task; the work ends if the client leaves before. `begun` is called if a worker begins it."""
     answers: Answers = request.app.state.answers
     said = {} if asked is None else asked.model_dump()
     known = answers.known(task, said)
     if known is not None:
         return _json(known)
-    work = answers.to(task, said, _client(request))
+    work = answers.to(task, said, _client(request), begun)
     return _json(await until_gone(work, partial(_gone, request)))
 
 

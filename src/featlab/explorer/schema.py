@@ -51,6 +51,10 @@ class Question(Asked):
     experiment: Experiment
 
 
+class Predict(Question):
+    draft: bool = False
+
+
 class TakeHome(Asked):
     what: Literal["explain", "predict", "simulate", "compare", "race"]
     experiment: Experiment
@@ -244,6 +248,11 @@ class CostDetails(BaseModel):
     papers: list[Record]
 
 
+class AgainstDim(BaseModel):
+    dims: list[int]
+    log10_samples: dict[str, list[float] | None]
+
+
 class Analysed(Answer):
     target: str
     rank: int
@@ -263,6 +272,7 @@ class Analysed(Answer):
     exhibits: dict[str, list[str]]
     mathml: str
     lines: Lines
+    against_dim: AgainstDim
 
 
 class LinkAxis(BaseModel):
@@ -305,6 +315,11 @@ class Dataset(BaseModel):
 
 class Predicted(Answer):
     prediction: Dataset
+    draft: bool
+
+
+class Estimated(Answer):
+    seconds: float
 
 
 class TakenHome(Answer):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import secrets
 import socket
 import webbrowser
@@ -13,11 +14,13 @@ import uvicorn
 
 from featlab import interruption
 from featlab.explorer.app import create_app
-from featlab.explorer.guard import ANYWHERE, LOOPBACK
+from featlab.explorer.guard import ANYWHERE
 from featlab.explorer.workers import Workers
 
 _LISTEN_SECONDS, _CLOSE_SECONDS = 0.1, 1
 _MOST_CONNECTIONS, _HEADER_BYTES = 256, 32 * 2**10
+# Workers run side by side: threads of their linear algebra would wait for each other, ten times as long as they work.
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -41,6 +44,8 @@ def serve(listening: socket.socket, host: str, *, shared: bool, browser: bool, t
     """Serve until a signal comes; `shared` asks for a token. `tell` is given the address once it can be opened."""
     token = secrets.token_urlsafe(24) if shared else None
     address = f"http://{_name(host)}:{listening.getsockname()[1]}/" + (f"?token={token}" if token else "")
+    for name in _THREADS:
+        os.environ.setdefault(name, "1")
     workers = Workers()
     app = create_app(workers, host=host, token=token)
     config = uvicorn.Config(
@@ -91,8 +96,3 @@ async def _until_signal(
     await workers.close()  # open streams end with a word, so that uvicorn need not wait for them
     server.should_exit = True
     await serving
-
-
-def is_loopback(host: str) -> bool:
-    """Whether nobody but this machine can reach it."""
-    return host in LOOPBACK

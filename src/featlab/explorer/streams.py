@@ -162,7 +162,7 @@ async def sweep(said: Mapping[str, Any], stream: Stream) -> dict[str, Any]:
     for ratio in said["ratios"]:
         samples = max(1, round(ratio * dim))
         asked = {**given, "samples": samples}
-        tasks: list[tuple[str, dict[str, Any]]] = [("predict", {"experiment": asked})]
+        tasks: list[tuple[str, dict[str, Any]]] = [("predict", {"experiment": asked, "draft": False})]
         tasks += [("simulate", {"experiment": asked, "seed": seed}) for seed in range(said["simulate"])]
         for task, question in tasks:
             about = {"ratio": ratio, "samples": samples}

@@ -16,6 +16,9 @@ _ROW_INCHES = 0.2
 def catalogue_figure(entries: Mapping[str, CatalogueEntry]) -> Figure:
     """Of every target whose exponents a paper states, the information exponent (ring) and the generative one (dot).
 
+    Args:
+        entries: as `featlab.catalogue` gives them.
+
     Examples:
         >>> import featlab
         >>> featlab.figures.catalogue_figure(featlab.catalogue)

@@ -20,7 +20,12 @@ _LEVELS = 8
 
 @dataclass(frozen=True)
 class MeasuredExponent:
-    """A power of d that was measured at (g1, g2)."""
+    """A power of d that was measured at (g1, g2).
+
+    Attributes:
+        overlap_exponent, strength_exponent: g1 and g2.
+        value: the power of d.
+    """
 
     overlap_exponent: float
     strength_exponent: float
@@ -37,6 +42,12 @@ def complexity_figure(
 ) -> Figure:
     """The exponents (rows g2, columns g1) in colour with contours, the lines g2 = g1 and g2 = 2 g1 between which the
     regimes change, and what was measured as points of the same colours.
+
+    Args:
+        overlap_exponents, strength_exponents: g1 and g2.
+        exponents: (g2, g1), powers of d.
+        title: of the figure.
+        measured: points.
 
     Examples:
         >>> import numpy as np

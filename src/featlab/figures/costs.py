@@ -42,6 +42,10 @@ _FACES = {
 def cost_figure(costs: Mapping[str, SampleCost], dim: int | None = None) -> Figure:
     """A bar for each algorithm: the exponent of d. With a dimension, a second axis reads as a number of samples.
 
+    Args:
+        costs: by algorithm, as `Analysis.sample_cost` has them.
+        dim: d, for the second axis.
+
     Examples:
         >>> import featlab
         >>> featlab.figures.cost_figure(featlab.analyse(featlab.target("abs(h1)")).sample_cost, dim=1000)

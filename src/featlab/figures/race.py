@@ -18,7 +18,14 @@ SHARE, RISK = "share of the directions found", "risk over the variance of the la
 
 @dataclass(frozen=True)
 class RacedCurve:
-    """One learner: mean and standard error at ratios n/d, and theory at its own; None where there is none."""
+    """One learner: mean and standard error at ratios n/d, and theory at its own; None where there is none.
+
+    Attributes:
+        label: in the legend.
+        panel: what is measured; curves of one panel share axes.
+        measured: ratios, means and standard errors.
+        theory: ratios and values.
+    """
 
     label: str
     panel: str
@@ -28,6 +35,10 @@ class RacedCurve:
 
 def race_figure(curves: Sequence[RacedCurve], title: str) -> Figure:
     """A panel for each quantity that somebody has, over n/d, with its legend below.
+
+    Args:
+        curves: of all learners.
+        title: of the figure.
 
     Examples:
         >>> import numpy as np

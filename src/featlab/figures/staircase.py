@@ -22,6 +22,9 @@ _MOST_INCHES = 6.0
 def staircase_figure(analysis: Analysis) -> Figure:
     """Two staircases side by side: the leap's (correlations only) and the grand one (any function of the label).
 
+    Args:
+        analysis: as `featlab.analyse` gives it.
+
     Examples:
         >>> import featlab
         >>> featlab.figures.staircase_figure(featlab.analyse(featlab.target("abs(h1)")))

@@ -60,6 +60,9 @@ def crossing_with_error(x: ArrayLike, samples: ArrayLike, level: float) -> tuple
         samples: measurements, seeds along the first axis, at least two, and x along the second.
         level: the level.
 
+    Raises:
+        InvalidParameter: fewer than two seeds.
+
     Examples:
         >>> from featlab.gaussian import crossing_with_error
         >>> seeds = [[0.0, 0.3, 0.8], [0.0, 0.5, 0.8], [0.1, 0.4, 0.9]]

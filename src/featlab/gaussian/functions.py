@@ -346,5 +346,6 @@ FUNCTIONS: dict[str, ScalarFunction] = {
         typed=False,
     ),
 }
+"""The functions of one variable that the language of targets has, by name."""
 
 ALIASES = {"silu": "swish", "expit": "sigmoid", "absolute": "abs", "fabs": "abs"}

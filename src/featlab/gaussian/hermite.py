@@ -25,6 +25,10 @@ Integers = NDArray[np.intp]
 def hermite_all(max_order: int, x: ArrayLike) -> Floats:
     """He_0(x), ..., He_max_order(x), stacked in front, by He_{k+1} = x He_k - k He_{k-1}.
 
+    Args:
+        max_order: the highest k.
+        x: any shape.
+
     Examples:
         >>> import numpy as np
         >>> from featlab.gaussian import hermite_all
@@ -43,6 +47,10 @@ def hermite_all(max_order: int, x: ArrayLike) -> Floats:
 
 def hermite_normalised_all(max_order: int, x: ArrayLike) -> Floats:
     """h_0(x), ..., h_max_order(x) with h_k = He_k / sqrt(k!), by sqrt(k+1) h_{k+1} = x h_k - sqrt(k) h_{k-1}.
+
+    Args:
+        max_order: the highest k.
+        x: any shape.
 
     Examples:
         >>> import numpy as np
@@ -67,6 +75,10 @@ def hermite(order: int, x: ArrayLike) -> Floats:
 
 def hermite_series(coefficients: ArrayLike, x: ArrayLike) -> Floats:
     """sum_k c_k He_k(x), by Clenshaw's recurrence (stable at every order).
+
+    Args:
+        coefficients: c_0, c_1, ...
+        x: any shape.
 
     Examples:
         >>> import numpy as np

@@ -160,6 +160,11 @@ def compare_with_log(
 ) -> LogComparison:
     """Fit y = C x^a and y = C x^a log x to the same data (x > 1) and weigh them against each other.
 
+    Args:
+        x, y: as in `fit_power_law`.
+        errors: standard errors of y; None, all the same and unknown.
+        level: of the intervals.
+
     Examples:
         >>> import numpy as np
         >>> from featlab.gaussian import compare_with_log
@@ -173,6 +178,13 @@ def compare_with_log(
 
 def local_slopes(x: ArrayLike, y: ArrayLike, errors: ArrayLike | None = None) -> LocalSlopes:
     """log(y_{i+1} / y_i) / log(x_{i+1} / x_i), in the order of x; the errors of neighbours are correlated.
+
+    Args:
+        x, y: above 0; x distinct.
+        errors: standard errors of y.
+
+    Raises:
+        InvalidParameter: fewer than two points, or repeated ones.
 
     Examples:
         >>> import numpy as np

@@ -15,11 +15,11 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, dataclass, fields, replace
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 from featlab.errors import InvalidParameter, InvalidTarget
-from featlab.learners.checks import finite_number, one_of, positive_integer, positive_number
+from featlab.learners.checks import finite_number, one_of, positive_integer, positive_number, whole_number
 from featlab.learners.steps import CONSTRAINTS, LOSSES, StepLaw, check_step
 
 _KEY = "featlab"
@@ -38,6 +38,11 @@ class Kind:
         read: name, text -> the value it stands for.
         metavar: what stands for a value in a help text.
         flag: whether it is said by naming it, without a value.
+
+    Examples:
+        >>> from featlab.extending import COUNT, Kind
+        >>> isinstance(COUNT, Kind), COUNT.read("batch", "1e3")
+        (True, 1000)
     """
 
     check: Callable[[str, Any], object]
@@ -55,7 +60,25 @@ class Option:
 
 
 def option(kind: Kind, meaning: str) -> dict[str, Option]:
-    """The metadata of a field."""
+    """The metadata of a field.
+
+    Args:
+        kind: which values it takes.
+        meaning: what it is, with its unit.
+
+    Examples:
+        >>> from dataclasses import dataclass, field
+        >>> from featlab.extending import POSITIVE, Description, option
+        >>> @dataclass(frozen=True)
+        ... class Warm(Description):
+        ...     temperature: float = field(metadata=option(POSITIVE, "the temperature, in units of the loss"))
+        >>> Warm(temperature=0.1)
+        Warm(temperature=0.1)
+        >>> Warm(temperature=-1.0)
+        Traceback (most recent call last):
+            ...
+        featlab.errors.InvalidParameter: temperature: got -1.0, expected a number above 0
+    """
     return {_KEY: Option(kind, meaning)}
 
 
@@ -219,7 +242,25 @@ def _check_target(name: str, value: Any) -> None:
 
 
 def within(low: float, high: float, expected: str, *, closed: bool = False) -> Kind:
-    """Numbers above `low` (or from it on, if `closed`) and below `high`."""
+    """Numbers above `low` (or from it on, if `closed`) and below `high`.
+
+    Args:
+        low, high, closed: the interval.
+        expected: what is said to who gives another number.
+
+    Raises:
+        InvalidParameter: when such a number is checked.
+
+    Examples:
+        >>> from featlab.extending import within
+        >>> share = within(0, 1, "from 0 to below 1", closed=True)
+        >>> share.read("damping", "0.5")
+        0.5
+        >>> share.check("damping", 1.0)
+        Traceback (most recent call last):
+            ...
+        featlab.errors.InvalidParameter: damping: got 1.0, expected from 0 to below 1
+    """
 
     def check(name: str, value: object) -> None:
         number = finite_number(name, value)
@@ -230,12 +271,28 @@ def within(low: float, high: float, expected: str, *, closed: bool = False) -> K
 
 
 def choice(*words: str) -> Kind:
-    """One of some words."""
+    """One of some words.
+
+    Examples:
+        >>> from featlab.extending import choice
+        >>> choice("squared", "correlation").metavar
+        'squared|correlation'
+        >>> choice("squared", "correlation").check("loss", "hinge")
+        Traceback (most recent call last):
+            ...
+        featlab.errors.InvalidParameter: loss: got 'hinge', expected one of 'squared', 'correlation'
+    """
     return Kind(lambda name, value: one_of(name, value, words), _read_word, "|".join(words))
 
 
 def or_none(kind: Kind) -> Kind:
-    """A kind, or None, which is the word "none" in text."""
+    """A kind, or None, which is the word "none" in text.
+
+    Examples:
+        >>> from featlab.extending import COUNT, or_none
+        >>> or_none(COUNT).read("steps", "none"), or_none(COUNT).read("steps", "10")
+        (None, 10)
+    """
     return replace(
         kind,
         check=lambda name, value: None if value is None else kind.check(name, value),
@@ -244,7 +301,14 @@ def or_none(kind: Kind) -> Kind:
 
 
 def or_word(kind: Kind, *words: str) -> Kind:
-    """A kind of numbers, or one of some words."""
+    """A kind of numbers, or one of some words.
+
+    Examples:
+        >>> from featlab.extending import POSITIVE, or_word
+        >>> ridge = or_word(POSITIVE, "leave-one-out")
+        >>> ridge.read("ridge", "0.1"), ridge.read("ridge", "leave-one-out")
+        (0.1, 'leave-one-out')
+    """
 
     def check(name: str, value: object) -> None:
         if isinstance(value, Real) and not isinstance(value, bool):
@@ -260,35 +324,44 @@ def or_word(kind: Kind, *words: str) -> Kind:
 
 def at_least(least: int, expected: str) -> Kind:
     """Whole numbers from `least` on."""
-
-    def check(name: str, value: object) -> None:
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-            raise InvalidParameter(name, value, expected)
-
-    return Kind(check, read_whole, "N")
+    return Kind(lambda name, value: whole_number(name, value, least, expected), read_whole, "N")
 
 
 COUNT = Kind(positive_integer, read_whole, "N")
+"""A whole number, at least 1; in text also 1e6."""
 POSITIVE = Kind(positive_number, read_number, "X")
+"""A number above 0."""
 NUMBER = Kind(finite_number, read_number, "X")
+"""A finite number."""
 FLAG = Kind(_check_flag, _read_flag, "", flag=True)
+"""True or False; on a command line it is said by naming it."""
+NORM = within(0, 1e150, "a number above 0, below 1e150, whose square is a number, too")
 STEP = Kind(check_step, read_step, "S")
+"""A step size above 0: a number, or a law in the dimension such as 0.1/d."""
 SIGNED_STEP = Kind(lambda name, value: check_step(name, value, signed=True), read_step, "S")
 SCALES = Kind(_check_scales, _read_scales, "C[,..]")
 ROWS = Kind(_check_rows, _read_rows, "C,..;..")
 ACTIVATION = Kind(_check_activation, _read_word, "NAME")
+"""The name of an activation, or one made of a function."""
 BIASES = or_word(NUMBER, "gaussian", "uniform")
+"""One bias for all neurons, or the law they are drawn from."""
 LEAVE_ONE_OUT = "leave-one-out"
 RIDGE = or_word(POSITIVE, LEAVE_ONE_OUT)
+"""A ridge above 0, or "leave-one-out"."""
 FIT_SAMPLES = at_least(2, "at least 2, so that one can be left out")
 DAMPING = within(0, 1, "from 0 to below 1, the weight of the old", closed=True)
 TARGET = Kind(_check_target, _read_word, "EXPR")
 
 # What several learners say of fields that they share.
 STEPS = option(COUNT, "number of steps")
+"""A number of steps."""
 STEP_SIZE = option(STEP, "step per neuron, a number or a law: 0.1, 0.1/d, 2*d^-0.5")
+"""The step gamma per neuron."""
 STEPS_PER_BATCH = option(or_none(COUNT), "a new batch after so many steps")
 BATCH = option(COUNT, "fresh samples per step")
+"""Fresh samples per step."""
 LOSS = option(choice(*LOSSES), "what is descended")
+"""The loss: "squared" or "correlation"."""
 CONSTRAINT = option(choice(*CONSTRAINTS), "where the rows of W stay")
+"""Where the rows of W stay: "none", on the sphere by projection, or by spherical steps."""
 TEST = option(at_least(2, "at least 2, to know the error of the risk"), "fresh samples that the risk is measured on")

@@ -8,6 +8,7 @@ from typing import ClassVar
 from featlab.errors import InvalidParameter
 from featlab.learners.fields import COUNT, LOSS, SCALES, STEPS, option
 from featlab.learners.protocol import Grown, LearnerDescription, Student
+from featlab.learners.steps import StepLaw
 from featlab.learners.students import TwoLayer
 
 _MOST_STEPS = 10**6
@@ -43,7 +44,8 @@ class GiantSteps(LearnerDescription):
     def check_together(self) -> None:
         """One scale for all steps, or one for each, and not so many that their list would be the largest of all."""
         if self.steps > _MOST_STEPS:
-            raise InvalidParameter("steps", self.steps, f"at most {_MOST_STEPS:,} giant steps, each with a scale")
+            takes = f"the list of the scales of {self.steps:,} takes {8 * self.steps:,} bytes"
+            raise InvalidParameter("steps", self.steps, f"at most {_MOST_STEPS:,} giant steps; {takes}")
         if isinstance(self.scale, tuple) and len(self.scale) != self.steps:
             raise InvalidParameter("scale", self.scale, f"one number, or {self.steps} of them, one per step")
 
@@ -53,8 +55,9 @@ class GiantSteps(LearnerDescription):
         return self.scale if isinstance(self.scale, tuple) else (self.scale,) * self.steps
 
     def steps_at(self, dim: int) -> tuple[float, ...]:
-        """The steps per neuron, eta/p = c d^((l-1)/2), at dimension `dim`."""
-        return tuple(c * float(dim) ** ((self.leap - 1) / 2) for c in self.scales)
+        """The steps per neuron, eta/p = c d^((l-1)/2), at dimension `dim`; c may be an argument of a program."""
+        growth = StepLaw(1.0, (1 - self.leap) / 2).at(dim)
+        return tuple(c * growth for c in self.scales)
 
     def grown(self, student: Student | None, dim: int, factor: float, limit: str) -> Grown | None:
         """samples / d^leap is kept."""

@@ -22,7 +22,14 @@ GAUSSIAN: tuple[type, ...] = (Isotropic, Spiked)
 
 
 class Student(Protocol):
-    """What is trained: a frozen dataclass all of whose fields have defaults."""
+    """What is trained: a frozen dataclass all of whose fields have defaults.
+
+    Examples:
+        >>> import featlab
+        >>> student = featlab.TwoLayer(4, "relu", start="orthogonal")
+        >>> student.width, student.certain
+        (4, True)
+    """
 
     @property
     def width(self) -> int:

@@ -138,6 +138,13 @@ def RandomFeatures(
 ) -> Readout:
     """Ridge regression on the features of an untrained first layer: the `Readout` after no step at all.
 
+    Source: Rahimi, Recht 2007.
+
+    Args:
+        samples: n, fresh ones that the second layer is fitted to.
+        ridge: lambda, or "leave-one-out".
+        test_samples: fresh ones that the risk is measured on.
+
     Examples:
         >>> import featlab
         >>> featlab.RandomFeatures(samples=1000, ridge=0.01).first is None

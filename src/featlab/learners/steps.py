@@ -7,6 +7,7 @@ the network cancels and gamma means the same thing at every width.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -36,8 +37,19 @@ class StepLaw:
         finite_number("exponent", self.exponent)
 
     def at(self, dim: int) -> float:
-        """Its value at dimension `dim`."""
-        return float(self.scale * float(dim) ** (-self.exponent))
+        """Its value at dimension `dim`.
+
+        Raises:
+            InvalidParameter: where that is too large or too small for a float.
+        """
+        try:
+            found = float(self.scale * float(dim) ** (-self.exponent))
+        except OverflowError:
+            found = math.inf
+        if not math.isfinite(found) or (found == 0 and self.scale):
+            given = f"{self.scale!r}*d^{-self.exponent!r}"
+            raise InvalidParameter("step", given, f"a law that is neither 0 nor infinite at d = {dim:.3g}")
+        return found
 
 
 def step_at(step: float | StepLaw, dim: int) -> float:
@@ -46,7 +58,13 @@ def step_at(step: float | StepLaw, dim: int) -> float:
 
 
 def with_steps_over(dim: int, learner: LearnerKind, *names: str) -> LearnerKind:
-    """The learner with these step sizes, as they are at dimension `dim`, as laws c/d."""
+    """The learner with these step sizes, as they are at dimension `dim`, as laws c/d.
+
+    Args:
+        dim: d.
+        learner: as it is at d.
+        names: of the fields that hold step sizes.
+    """
     return replace(learner, **{name: StepLaw(step_at(getattr(learner, name), dim) * dim, 1.0) for name in names})
 
 

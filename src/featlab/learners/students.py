@@ -11,6 +11,7 @@ from featlab.learners.fields import (
     BIASES,
     COUNT,
     FLAG,
+    NORM,
     NUMBER,
     POSITIVE,
     ROWS,
@@ -60,7 +61,7 @@ class TwoLayer(Description):
     biases: float | str = field(default=0.0, metadata=option(BIASES, "biases, never trained"))
     bias_scale: float = field(default=1.0, metadata=option(POSITIVE, "factor of random biases"))
     start: str = field(default="sphere", metadata=option(choice(*STARTS), "where rows start"))
-    norm: float = field(default=1.0, metadata=option(POSITIVE, "norm of a row at the start"))
+    norm: float = field(default=1.0, metadata=option(NORM, "norm of a row at the start"))
     planted: tuple[tuple[float, ...], ...] = field(
         default=(), metadata=option(ROWS, "planted cosines: neurons by ';', directions by ','")
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
@@ -142,7 +143,7 @@ class TiedFlow(LearnerDescription):
     @staticmethod
     def _check_multiple(name: str, unit: float, value: float) -> None:
         count = value / unit
-        if abs(count - round(count)) > _ROUNDING * max(1.0, count):
+        if not math.isfinite(count) or abs(count - round(count)) > _ROUNDING * max(1.0, count):
             raise InvalidParameter(name, value, f"a multiple of {unit}")
 
     def needs_start(self, student: Student | None, target: Target) -> tuple[str, ...]:

@@ -14,7 +14,10 @@ from featlab.analysis import Analysis
 from featlab.errors import InvalidParameter
 
 _MOST_RATIOS = 64
-_EXPECTED = "LOW:HIGH, doubling from LOW, LOW:HIGH:COUNT, or numbers above 0 such as 0.5,1,2"
+_EXPECTED = (
+    f"2 to {_MOST_RATIOS} of them, none twice: LOW:HIGH, doubling from LOW, LOW:HIGH:COUNT, or numbers above 0 such as "
+    "0.5,1,2"
+)
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ def read_ratios(given: str | Sequence[float]) -> tuple[float, ...]:
     numbers = _from_text(given) if isinstance(given, str) else [float(one) for one in given]
     sound = all(isfinite(one) and one > 0 for one in numbers) and len({*numbers}) == len(numbers)
     if not sound or not 2 <= len(numbers) <= _MOST_RATIOS:
-        raise InvalidParameter("ratios", given, f"2 to {_MOST_RATIOS} of them, none twice: {_EXPECTED}")
+        raise InvalidParameter("ratios", given, _EXPECTED)
     return tuple(sorted(numbers))
 
 

@@ -71,6 +71,7 @@ def race(
         seeds: runs at each ratio.
         budget: seconds by the clock. Entrants share them; what is not done by then is said.
         noise: variance of Gaussian noise added to the label, of a target given as text.
+        key: of all random numbers.
         store: a directory that keeps the runs, a file for each entrant: the same race goes on where it was.
         theory: also predict.
         progress: a bar on stderr; None, if that is a terminal.

@@ -106,7 +106,7 @@ def diagnose(
         X: inputs (n, d), an array or a table with named columns; or the path of a CSV, Parquet or NPZ file.
         y: labels (n,): numbers, or up to ten classes. None for a file.
         label: the name of the label; of a file, of the column (or array) that holds it.
-        seed: of permutations, resampling and splits.
+        seed: of permutations and splits.
         curves: whether to measure learning curves, which is most of the time for small data.
         tell: is called with a few words whenever a step begins.
 

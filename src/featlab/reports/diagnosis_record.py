@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from featlab.reports.diagnosis_words import advice
 
 if TYPE_CHECKING:
     from featlab.diagnosis import Findings
+    from featlab.diagnosis.orders import Coefficient, Exponent
 
 
 def diagnosis_record(found: Findings) -> dict[str, Any]:
@@ -79,10 +81,10 @@ def _orders(found: Findings) -> dict[str, Any] | None:
         return None
     return {
         "rows": orders.rows,
-        "information_exponent": asdict(orders.information),
-        "generative_exponent": asdict(orders.generative),
-        "of_label": [asdict(one) | {"visible": one.visible} for one in orders.of_label],
-        "of_functions": [asdict(one) | {"visible": one.visible} for one in orders.of_functions],
+        "information_exponent": _exponent(orders.information),
+        "generative_exponent": _exponent(orders.generative),
+        "of_label": [_coefficient(one) for one in orders.of_label],
+        "of_functions": [_coefficient(one) for one in orders.of_functions],
         "links": [
             {"grid": link.grid.tolist(), "mean": link.mean.tolist(), "half_width": link.half_width.tolist()}
             for link in orders.links
@@ -90,6 +92,19 @@ def _orders(found: Findings) -> dict[str, Any] | None:
         "fitted_link": orders.text,
         "noise": orders.noise,
     }
+
+
+def _coefficient(one: Coefficient) -> dict[str, Any]:
+    return asdict(one) | {"half_width": _number(one.half_width), "visible": one.visible}
+
+
+def _exponent(one: Exponent) -> dict[str, Any]:
+    return asdict(one) | {"hidden": _number(one.hidden)}
+
+
+def _number(value: float) -> float | None:
+    """None for what cannot be told: JSON has no infinity."""
+    return value if isfinite(value) else None
 
 
 def _analysis(found: Findings) -> dict[str, Any]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from featlab.analysis import Verdict
+from featlab.diagnosis.angles import CANNOT_TELL
 from featlab.reports.verdict_sentence import verdict_sentence
 
 if TYPE_CHECKING:
@@ -54,7 +56,10 @@ def _inputs(found: Findings) -> Section:
         f"{_median(one.rank_distance for one in inputs.columns):.2g} as normal scores."
     )
     if ranked:
-        said.append(f"Normal scores take the place of {len(ranked):,} columns of heavy tails: {_some(ranked)}.")
+        said.append(
+            f"Normal scores take the place of {len(ranked):,} columns of heavy tails: {_some(ranked)}. Directions are "
+            "sums of these; a label of sums of the columns as they are shows more of them than it has."
+        )
     said.append(
         f"Coordinates are {inputs.frame}; the square of their norm varies {inputs.norm_spread:.2g} times as much as "
         "for Gaussian inputs."
@@ -102,14 +107,17 @@ def _directions(found: Findings) -> Section:
     for place, (loading, step) in enumerate(zip(directions.loadings, search.steps, strict=True)):
         most = np.argsort(-np.abs(loading))[:_LOADINGS]
         words = ", ".join(f"{loading[column]:+.2f} {found.table.columns[column]}" for column in most)
-        median, high = directions.angles[place]
-        rows.append((f"{place + 1}", f"{step.order}", f"{step.p_value:.2g}", f"{median:.0f} ({high:.0f})", words))
+        rows.append((f"{place + 1}", f"{step.order}", f"{step.p_value:.2g}", _angle(*directions.angles[place]), words))
     headers = ("direction", "order", "p", "angle (95%)", "loadings on standardised columns")
     caption = (
-        "Found at which order; angle to the truth in degrees by resampling, median and nominal 95% quantile, "
-        "which is too small with few rows for each column"
+        "Found at which order; angle in degrees to the span of the true directions, by halves of the rows: median, and "
+        "bound that holds with 95%"
     )
     return Section("Directions", tuple(said), caption, headers, tuple(rows))
+
+
+def _angle(median: float, high: float) -> str:
+    return f"{median:.0f} ({high:.0f})" if high < CANNOT_TELL else "cannot tell"
 
 
 def _orders(found: Findings) -> Section:
@@ -121,11 +129,15 @@ def _orders(found: Findings) -> Section:
             "signal too weak for these samples, or its generative exponent 3 or more."
         )
         return Section("Orders", (words,))
+    measured = (
+        f"Measured on {orders.rows:,} rows, along directions that the other half has found. An order that is seen "
+        "along these is there in truth; for a cosine m with a single true direction, order k is m^k times as large."
+    )
     said = [
         f"Information exponent: {_exponent(orders.information, orders.rows)}",
         f"Generative exponent: {_exponent(orders.generative, orders.rows)}",
-        "Along directions that other rows have found.",
-        "Intervals for all orders at once, nominally at 95%: on data of known truth they held in 71 to 87% of cases.",
+        measured,
+        "Intervals hold with 95% for all orders of the label at once, and for all of its functions.",
     ]
     rows = tuple(_order_rows(orders.of_label, orders.of_functions))
     headers = ("He orders", "of the label", "of functions of it, largest")
@@ -151,19 +163,23 @@ def _order_rows(of_label: Sequence[Coefficient], of_functions: Sequence[Coeffici
 
 
 def _interval(one: Coefficient) -> str:
+    if not isfinite(one.half_width):
+        return "cannot tell"
     return f"{one.value:+.3f} +- {one.half_width:.3f}" + (" *" if one.visible else "")
 
 
 def _exponent(one: Exponent, rows: int) -> str:
+    if not isfinite(one.hidden):
+        return f"cannot tell, the label has too heavy tails or too rare values for {rows:,} rows."
     if one.value is None:
         return (
-            f"cannot tell below order {one.searched + 1} from n = {rows:,}; coefficients up to {one.hidden:.2g} would "
-            "not be seen."
+            f"cannot tell below order {one.searched + 1} from {rows:,} rows held out; coefficients up to "
+            f"{one.hidden:.2g} would not be seen."
         )
     if one.value == 1:
         return "1."
     return (
-        f"{one.value}, as far as n = {rows:,} tells: lower orders with coefficients up to {one.hidden:.2g} "
+        f"{one.value}, as far as {rows:,} rows held out tell: lower orders with coefficients up to {one.hidden:.2g} "
         "would not be seen."
     )
 

@@ -17,7 +17,7 @@ from featlab.exhibits.verdict import Check, ClaimVerdict, Number
 from featlab.reports.templating import fill
 
 _WIDTH = 80
-_COLUMNS = ("number", "predicted", "measured (s.e.)", "prototype")
+_COLUMNS = ("number", "predicted", "measured (s.e.)")
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,24 @@ class ReportedExhibit:
     def warrant(self) -> str:
         """What the verdict of the last run rests on: when its protocol was fixed, and at which look it was decided."""
         return "" if self.report is None else _warrant(self.exhibit, self.report)
+
+    @property
+    def settled(self) -> str:
+        """What was settled after first looks: as the exhibit says, and whether its code changed; empty if nothing."""
+        late = 0 if self.report is None else sum(fixed.runs > 0 for fixed in self.report.fixed)
+        recorded = f"Its code was changed {late} times after runs were seen." if late > 1 else ""
+        recorded = "Its code was changed after runs were seen." if late == 1 else recorded
+        return " ".join(filter(None, (self.exhibit.settled, recorded)))
+
+    @property
+    def command(self) -> str:
+        """What makes it again, or for the first time."""
+        return f"featlab exhibit run {self.exhibit.id}" if self.report is None else self.report.command
+
+    @property
+    def run_time(self) -> str:
+        """How long its runs took, added up."""
+        return "" if self.report is None else _seconds_text(self.report.seconds)
 
     @property
     def papers(self) -> list[Citation]:
@@ -99,6 +117,8 @@ def report_text(exhibit: Exhibit, report: Report, directory: str) -> str:
     if report.numbers:
         lines += ["", *_number_lines(report.numbers)]
     lines += [line for remark in report.remarks for line in ["", *_wrapped(remark, "  ")]]
+    if exhibit.settled:
+        lines += ["", *_wrapped(f"Settled after first looks: {exhibit.settled}", "  ")]
     lines += ["", *_wrapped(_warrant(exhibit, report), "  ")]
     lines += ["", f"{report.runs} runs, {_seconds_text(report.seconds)}. Pictures and report: {directory}"]
     return "\n".join(lines)
@@ -134,13 +154,11 @@ def _check_notes(check: Check) -> list[str]:
     return notes + ([f"Needs: {check.needs}."] if check.needs else [])
 
 
-def _number_cells(number: Number) -> tuple[str, str, str]:
-    """Predicted, measured with its error, and the prototype's, as text; empty where there is none."""
-    predicted, measured, earlier = (
-        "" if value is None else f"{value:.4g}" for value in (number.predicted, number.measured, number.earlier)
-    )
+def _number_cells(number: Number) -> tuple[str, str]:
+    """Predicted, and measured with its error, as text; empty where there is none."""
+    predicted, measured = ("" if value is None else f"{value:.4g}" for value in (number.predicted, number.measured))
     error = "" if number.error is None or number.measured is None else f" ({number.error:.2g})"
-    return predicted, measured + error, earlier
+    return predicted, measured + error
 
 
 def _seconds_text(seconds: float) -> str:
@@ -159,10 +177,10 @@ def _machine_text(report: Report) -> str:
 
 
 def _number_lines(numbers: Sequence[Number]) -> list[str]:
-    """A small table: predicted, measured with its standard error, and what the prototype measured."""
+    """A small table: predicted, and measured with its standard error."""
     width = min(44, max(len(number.name) for number in numbers))
     rows = [(textwrap.shorten(number.name, width, placeholder="..."), *_number_cells(number)) for number in numbers]
-    aligned = (f"  {row[0]:<{width}}  {row[1]:>10}  {row[2]:>18}  {row[3]:>9}" for row in [("", *_COLUMNS[1:]), *rows])
+    aligned = (f"  {row[0]:<{width}}  {row[1]:>10}  {row[2]:>18}" for row in [("", *_COLUMNS[1:]), *rows])
     return [line.rstrip() for line in aligned]
 
 

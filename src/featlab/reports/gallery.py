@@ -1,9 +1,9 @@
 """The gallery: a static site of all exhibits that were run. Everything is in its directory; it fetches nothing.
 
-index.html            every claim with its verdict
+index.html            every claim with its verdict, to choose from by verdict, document and topic
 document-<key>.html   the claims of one document
 <id>.html             one exhibit
-pictures/<id>.svg, .png, .gif
+pictures/<id>.svg, .png, .gif, and -small.png for the first page
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ from featlab.exhibits.report import read_report, report_path
 from featlab.exhibits.verdict import CheckResult, ClaimVerdict
 from featlab.files import fault_words, make_directory, write_bytes, write_text
 from featlab.interruption import half_written, undivided
-from featlab.reports.exhibits import REPORT_TEXTS, ReportedExhibit, by_document, verdict_counts
+from featlab.reports.exhibits import REPORT_TEXTS, ReportedExhibit, by_document
+from featlab.reports.gallery_index import index_page, thumbnail
 from featlab.reports.templating import fill
 from featlab.reports.untrusted import picture
 
 _MARK = ".featlab-gallery"
 _WIDE = 520.0  # points; a single panel has 450
+_DPI = 100.0  # of a picture that does not say
 # Signs beside the colours, for readers who do not see them.
 _SIGNS = {
     ClaimVerdict.REPRODUCED: "✓",
@@ -121,25 +123,21 @@ def _take_place(beside: Path, place: Path) -> None:
 def _write_site(directory: Path, entries: Sequence[ReportedExhibit], results: Path) -> None:
     make_directory(directory / "pictures")
     write_text(directory / _MARK, "Written by `featlab gallery`, which replaces it as a whole.\n")
-    pages = {"index": _overview(entries)}
-    for document, own in by_document(entries):
-        content = {"title": document.title, "document": document, "entries": own}
-        pages[f"document-{document.key}"] = fill("gallery_document.html", signs=_SIGNS, **content)
+    pages, thumbnails, figures = {}, {}, {}
     for entry in entries:
         pictures = _copied(entry, results, directory)
+        figures[entry.exhibit.id] = _figure(pictures)
         pages[entry.exhibit.id] = _exhibit(entry, pictures, wide=_is_wide(directory, pictures))
+        if "png" in pictures:
+            thumbnails[entry.exhibit.id] = f"pictures/{entry.exhibit.id}-small.png"
+            small = thumbnail((directory / pictures["png"]).read_bytes(), pictures["png"])
+            write_bytes(directory / thumbnails[entry.exhibit.id], small)
+    for document, own in by_document(entries):
+        content = {"title": document.title, "document": document, "entries": own, "figures": figures}
+        pages[f"document-{document.key}"] = fill("gallery_document.html", signs=_SIGNS, **content)
+    pages["index"] = index_page(entries, thumbnails, _SIGNS)
     for name, text in pages.items():
         write_text(directory / f"{name}.html", text)
-
-
-def _overview(entries: Sequence[ReportedExhibit]) -> str:
-    return fill(
-        "gallery_overview.html",
-        title="featlab gallery",
-        counts=verdict_counts(entries),
-        documents=by_document(entries),
-        signs=_SIGNS,
-    )
 
 
 def _exhibit(entry: ReportedExhibit, pictures: Mapping[str, str], *, wide: bool) -> str:
@@ -156,6 +154,7 @@ def _exhibit(entry: ReportedExhibit, pictures: Mapping[str, str], *, wide: bool)
         document=entry.exhibit.document,
         entry=entry,
         pictures=pictures,
+        figure=_figure(pictures),
         wide=wide,
         commits=sorted({str(machine["git"]["commit"])[:10] for machine in machines if machine.get("git")}),
         signs=_SIGNS,
@@ -183,9 +182,20 @@ def _copied(entry: ReportedExhibit, results: Path, directory: Path) -> dict[str,
     return addresses
 
 
+def _figure(pictures: Mapping[str, str]) -> str | None:
+    """The address of the figure that a page shows, where one was kept."""
+    return pictures.get("svg", pictures.get("png"))
+
+
 def _is_wide(directory: Path, pictures: dict[str, str]) -> bool:
     """Whether the figure is more than a single panel."""
-    if "svg" not in pictures:
+    if "svg" in pictures:
+        frame = re.search(r'viewBox="0 0 ([\d.]+) ', (directory / pictures["svg"]).read_text(encoding="utf-8"))
+        return frame is not None and float(frame[1]) > _WIDE
+    if "png" not in pictures:
         return False
-    frame = re.search(r'viewBox="0 0 ([\d.]+) ', (directory / pictures["svg"]).read_text(encoding="utf-8"))
-    return frame is not None and float(frame[1]) > _WIDE
+    from PIL import Image
+
+    with Image.open(directory / pictures["png"]) as figure:
+        inches = figure.width / figure.info.get("dpi", (_DPI,))[0]
+    return 72 * inches > _WIDE

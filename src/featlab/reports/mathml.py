@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from xml.sax.saxutils import escape
+from html import escape
 
 from markupsafe import Markup
 
@@ -63,9 +63,9 @@ def powers(words: object) -> Markup:
         parts = [f"<mi>{_LETTERS.get(base, base)}</mi>"]
         parts += [f"<mi>{index}</mi>"] * bool(index) + [f"<mn>{power}</mn>"] * bool(power)
         tag = "msubsup" if index and power else "msub" if index else "msup"
-        pieces += [escape(words[end : found.start()]), f"<math><{tag}>{''.join(parts)}</{tag}></math>"]
+        pieces += [escape(words[end : found.start()], quote=False), f"<math><{tag}>{''.join(parts)}</{tag}></math>"]
         end = found.end()
-    return Markup("".join([*pieces, escape(words[end:])]))  # nosec B704
+    return Markup("".join([*pieces, escape(words[end:], quote=False)]))  # nosec B704
 
 
 class _Tokens:
@@ -76,28 +76,28 @@ class _Tokens:
         self.next = next(self._left, "")
 
     def take(self, expected: str = "") -> str:
-        token, self.next = self.next, next(self._left, "")
-        if not token or (expected and token != expected):
-            raise ValueError(f"got {token!r} in LaTeX, expected {expected or 'more'}")
-        return token
+        piece, self.next = self.next, next(self._left, "")
+        if not piece or (expected and piece != expected):
+            raise ValueError(f"got {piece!r} in LaTeX, expected {expected or 'more'}")
+        return piece
 
 
 def _row(tokens: _Tokens, ends: tuple[str, ...]) -> str:
     """Everything up to one of the ends, which is left."""
     parts: list[str] = []
     while tokens.next and tokens.next not in ends:
-        token = tokens.take()
-        if token in ("_", "^"):
-            base, element = (parts.pop() if parts else "<mrow></mrow>"), "msub" if token == "_" else "msup"
+        piece = tokens.take()
+        if piece in ("_", "^"):
+            base, element = (parts.pop() if parts else "<mrow></mrow>"), "msub" if piece == "_" else "msup"
             parts.append(f"<{element}>{base}{_argument(tokens)}</{element}>")
         else:
-            parts.append(_element(token, tokens))
+            parts.append(_element(piece, tokens))
     return f"<mrow>{''.join(parts)}</mrow>"
 
 
 def _argument(tokens: _Tokens) -> str:
-    token = tokens.take()
-    return _group(tokens) if token == "{" else _element(token, tokens)
+    piece = tokens.take()
+    return _group(tokens) if piece == "{" else _element(piece, tokens)
 
 
 def _group(tokens: _Tokens) -> str:
@@ -106,25 +106,25 @@ def _group(tokens: _Tokens) -> str:
     return row
 
 
-def _element(token: str, tokens: _Tokens) -> str:
-    word = _WORD.fullmatch(token)
+def _element(piece: str, tokens: _Tokens) -> str:
+    word = _WORD.fullmatch(piece)
     if word is not None:
-        text = escape(word[2].replace(r"\_", "_").replace(r"\hat{}", "^"))
+        text = escape(word[2].replace(r"\_", "_").replace(r"\hat{}", "^"), quote=False)
         if word[1] == "text":
             return f"<mtext>{text.replace(' ', chr(0xA0))}</mtext>"
         variant = ' mathvariant="bold"' if word[1] == "mathbf" else ' mathvariant="normal"'
         return f"<mi{variant}>{text}</mi>"
-    if token == "{":
+    if piece == "{":
         return _group(tokens)
-    if token == r"\frac":
+    if piece == r"\frac":
         return f"<mfrac>{_argument(tokens)}{_argument(tokens)}</mfrac>"
-    if token == r"\sqrt":
+    if piece == r"\sqrt":
         return f"<msqrt>{_argument(tokens)}</msqrt>"
-    if token == r"\left":
+    if piece == r"\left":
         return _fenced(tokens)
-    if token == r"\begin{cases}":
+    if piece == r"\begin{cases}":
         return _cases(tokens)
-    return _atom(token)
+    return _atom(piece)
 
 
 def _fenced(tokens: _Tokens) -> str:
@@ -147,17 +147,17 @@ def _cases(tokens: _Tokens) -> str:
     return f'<mrow><mo>{{</mo><mtable columnalign="left left">{table}</mtable></mrow>'
 
 
-def _atom(token: str) -> str:
-    if token[0].isdigit():
-        return f"<mn>{token}</mn>"
-    if token in _LETTERS or token.isalpha():
-        return f"<mi>{_LETTERS.get(token, token)}</mi>"
-    if token[:1] == "\\" and token[1:] in _FUNCTIONS:
-        return f"<mi>{token[1:]}</mi>"
-    return _sign(token)
+def _atom(piece: str) -> str:
+    if piece[0].isdigit():
+        return f"<mn>{piece}</mn>"
+    if piece in _LETTERS or piece.isalpha():
+        return f"<mi>{_LETTERS.get(piece, piece)}</mi>"
+    if piece[:1] == "\\" and piece[1:] in _FUNCTIONS:
+        return f"<mi>{piece[1:]}</mi>"
+    return _sign(piece)
 
 
-def _sign(token: str) -> str:
-    if token.startswith("\\") and token not in _SIGNS:
-        raise ValueError(f"got {token!r} in LaTeX, expected what links are written in")
-    return f"<mo>{escape(_SIGNS.get(token, token))}</mo>"
+def _sign(piece: str) -> str:
+    if piece.startswith("\\") and piece not in _SIGNS:
+        raise ValueError(f"got {piece!r} in LaTeX, expected what links are written in")
+    return f"<mo>{escape(_SIGNS.get(piece, piece), quote=False)}</mo>"

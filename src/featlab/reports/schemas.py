@@ -82,7 +82,7 @@ _DEMONSTRATION: Shape = {
     "staircase?": [_VECTORS],
     "command?": "text",
 }
-_EXPLANATION: Shape = {
+_EXPLANATION: dict[str, Shape] = {
     "target": "text",
     "rank": "integer",
     "noise": "number",
@@ -129,7 +129,7 @@ _EXPLANATION: Shape = {
     "demonstration?": _DEMONSTRATION,
 }
 # Attributes and axes differ between learners; what every dataset has is named.
-_DATASET: Shape = {
+_DATASET: dict[str, Shape] = {
     "target": "text",
     "learner": "text",
     "dim": "integer",
@@ -139,7 +139,7 @@ _DATASET: Shape = {
 }
 _CROSSING: Shape = {"ratio": "number?", "low": "number?", "high": "number?"}
 _CURVE: Shape = {"ratios": ["number"], "found": "nested", "first_direction": _CROSSING, "all": _CROSSING}
-_RACE: Shape = {
+_RACE: dict[str, Shape] = {
     "target": "text",
     "noise": "number",
     "dim": "integer",
@@ -161,7 +161,7 @@ _RACE: Shape = {
         }
     ],
 }
-_LEARNER: Shape = {
+_LEARNER: dict[str, Shape] = {
     "name": "text",
     "does": "text",
     "words": "text",
@@ -174,11 +174,11 @@ _ORDER: Shape = {
     "degrees": ["integer"],
     "function": "integer",
     "value": "number",
-    "half_width": "number",
+    "half_width": "number?",
     "visible": "flag",
 }
-_EXPONENT: Shape = {"value": "integer?", "searched": "integer", "hidden": "number"}
-_DIAGNOSIS: Shape = {
+_EXPONENT: Shape = {"value": "integer?", "searched": "integer", "hidden": "number?"}
+_DIAGNOSIS: dict[str, Shape] = {
     "label": "text",
     "classes?": ["text"],
     "warnings": ["text"],
@@ -258,8 +258,18 @@ _REPORT: Shape = {
     "fixed": [{"*": "any"}],
     "pictures": {"*": "text"},
 }
-# By command: the version, and what is printed.
-SCHEMAS: dict[str, tuple[int, Shape]] = {
+_LISTED: Shape = {
+    "id": "text",
+    "title": "text",
+    "claim": "text",
+    "document": "text",
+    "papers": ["text"],
+    "verdict": "text?",
+    "size": "text?",
+    "made": "text?",
+}
+# By command: the version, and what is printed besides `schema`, the name and version of the schema itself.
+SCHEMAS: dict[str, tuple[int, dict[str, Shape]]] = {
     "explain": (1, _EXPLANATION),
     "simulate": (1, _DATASET),
     "predict": (1, _DATASET),
@@ -274,7 +284,7 @@ SCHEMAS: dict[str, tuple[int, Shape]] = {
         },
     ),
     "race": (1, _RACE),
-    "learners": (1, {"*": "text"}),
+    "learners": (1, {"learners": {"*": "text"}}),
     "learners NAME": (1, _LEARNER),
     "diagnose": (1, _DIAGNOSIS),
     "study plan": (
@@ -290,7 +300,7 @@ SCHEMAS: dict[str, tuple[int, Shape]] = {
     ),
     "study run": (1, {**_PROGRESS, "store": "text"}),
     "study status": (1, {**_PROGRESS, "uncollected": "integer", "jobs": {"*": "integer"}}),
-    "study submit": (1, {"job": "text", "tasks": "integer", "runs": "integer"}),
+    "study submit": (1, {"job": "text?", "tasks": "integer", "runs": "integer"}),
     "study collect": (1, {**_PROGRESS, "store": "text"}),
     "study check": (
         1,
@@ -304,21 +314,7 @@ SCHEMAS: dict[str, tuple[int, Shape]] = {
             "store": "text",
         },
     ),
-    "exhibit list": (
-        1,
-        [
-            {
-                "id": "text",
-                "title": "text",
-                "claim": "text",
-                "document": "text",
-                "papers": ["text"],
-                "verdict": "text?",
-                "size": "text?",
-                "made": "text?",
-            }
-        ],
-    ),
+    "exhibit list": (1, {"exhibits": [_LISTED]}),
     "exhibit run": (1, {"reports": [_REPORT], "failures": ["text"], "waiting": ["text"]}),
     "doctor": (
         1,
@@ -337,6 +333,16 @@ SCHEMAS: dict[str, tuple[int, Shape]] = {
 }
 
 
+def slug(command: str) -> str:
+    """A command as one word: of its schema's file and name."""
+    return command.replace(" ", "-")
+
+
+def schema_name(command: str) -> str:
+    """The name and version of a command's schema, which is the first thing that its `--json` prints."""
+    return f"featlab.{slug(command)}/{SCHEMAS[command][0]}"
+
+
 def schema_of(command: str) -> dict[str, Any]:
     """The JSON Schema of a command's `--json`.
 
@@ -346,12 +352,15 @@ def schema_of(command: str) -> dict[str, Any]:
     if command not in SCHEMAS:
         raise InvalidParameter("command", command, f"one of {', '.join(SCHEMAS)}")
     version, shape = SCHEMAS[command]
+    whole = _object(shape)
+    whole["properties"] = {"schema": {"const": schema_name(command)}, **whole["properties"]}
+    whole["required"] = ["schema", *whole["required"]]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"urn:featlab:{command.replace(' ', '-')}:{version}",
+        "$id": f"urn:featlab:{slug(command)}:{version}",
         "title": f"featlab {command} --json",
         "version": version,
-        **_schema(shape),
+        **whole,
         "$defs": {"nested": {"anyOf": [{"type": ["number", "string", "boolean", "null"]}, _list_of_nested()]}},
     }
 

@@ -32,6 +32,12 @@ def find_runner(kind: str, directory: str) -> Runner:
 def load_study(path: str | Path) -> tuple[Study, Runner]:
     """The study in a study file, and what runs its points: `run(*load_study("sweep.toml"), "sweep.sqlite")`.
 
+    Args:
+        path: a study file, in TOML.
+
+    Raises:
+        InvalidStudy: if it cannot be read.
+
     Examples:
         >>> from pathlib import Path
         >>> import featlab

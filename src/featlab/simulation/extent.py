@@ -16,6 +16,7 @@ import numpy as np
 
 from featlab.errors import FeatlabError, InvalidParameter
 from featlab.experiments.experiment import Experiment
+from featlab.experiments.schedule import STEP_SECONDS
 from featlab.machine import memory as process_memory
 from featlab.results import QUANTITIES
 from featlab.simulation.algorithms import demand
@@ -26,8 +27,9 @@ from featlab.simulation.run import group_size
 
 # Results exist three times while they are put together; a seed has a number, an outcome and a step of divergence, too.
 _COPIES, _SEED_BYTES = 3, 300
-# Seconds on one core: to draw a number, to read one that is stored, for a multiplication; for a step and a look at all.
-_DRAW, _READ, _MULTIPLY, _STEP, _LOOK = 1e-8, 1e-9, 1e-10, 5e-6, 1e-3
+# Seconds on one core: to draw a number, to read one that is stored, for a multiplication of a step, for one of a large
+# product of matrices, for a look at all.
+_DRAW, _READ, _MULTIPLY, _PRODUCT, _LOOK = 1e-8, 1e-9, 1e-10, 3e-11, 1e-3
 _COMPILING = 4.0
 _YEAR = 365 * 86400.0
 _LONGEST = 100 * _YEAR
@@ -73,9 +75,7 @@ def chosen(experiment: Experiment, memory: int | None) -> tuple[Demand, Choice]:
         DoesNotFit: with how many samples would fit, if any.
         InvalidParameter: for numbers that a machine cannot count to.
     """
-    for name, value in (("dim", experiment.dim), ("samples", experiment.samples)):
-        if value is not None and value > _MOST:
-            raise InvalidParameter(name, value, f"at most {_MOST:,}, which 64 bits can count")
+    _check_countable(experiment)
     try:
         return _chosen(experiment, memory)
     except DoesNotFit as fault:
@@ -85,6 +85,14 @@ def chosen(experiment: Experiment, memory: int | None) -> tuple[Demand, Choice]:
             raise
         remedy = f"{fault.remedy}; {_rounded(count - most):,} samples would fit"
         raise DoesNotFit(fault.needed, fault.available, fault.what, remedy, fault.fitting) from None
+
+
+def _check_countable(experiment: Experiment) -> None:
+    """No whole number of what is run is beyond 64 bits."""
+    for name, value in experiment.numbers():
+        if isinstance(value, int) and value > _MOST:
+            drawn = f"; drawing {value:.3g} takes {_DRAW * value / _YEAR:.1e} years" if "samples" in name else ""
+            raise InvalidParameter(name, value, f"at most {_MOST:,}, which 64 bits can count{drawn}")
 
 
 def _chosen(experiment: Experiment, memory: int | None) -> tuple[Demand, Choice]:
@@ -138,7 +146,7 @@ def extent(experiment: Experiment, wanted: Demand, choice: Choice, names: tuple[
         remedy = f"of the {device.size:,} that there are; {others} take fewer samples"
         raise DoesNotFit(choice.bytes_of(1), max(0, free), used, remedy)
     together = choice.group(group_size(seeds), free)
-    seconds = None if _on_gpu() else _seconds(experiment, wanted, choice.kind, together)
+    seconds = None if _on_gpu() else _seconds(experiment, wanted, choice.kind, together, "risk" in names)
     if seconds is not None and seconds > _LONGEST:
         raise TakesTooLong(seconds)
     return Extent(together, choice.bytes_of(together) + results, results, seconds)
@@ -168,8 +176,9 @@ def _result_bytes(experiment: Experiment, choice: Choice, names: tuple[str, ...]
     return len(experiment.seeds) * (_COPIES * numbers * item * len(experiment.plan.steps) + _SEED_BYTES)
 
 
-def _seconds(experiment: Experiment, wanted: Demand, kind: str, together: int) -> float:
-    """On one core: steps that read their batch and multiply it by the weights, looks, and fits."""
+def _seconds(experiment: Experiment, wanted: Demand, kind: str, together: int, risk: bool) -> float:
+    """On one core: steps that read their batch and multiply it by the weights, looks, which may measure the risk, and
+    fits."""
     learner, rows, width = experiment.learner, float(wanted.rows), wanted.width
     seeds, looks, steps = len(experiment.seeds), len(experiment.plan.steps), max(1, experiment.plan.steps[-1])
     groups = -(-seeds // together)
@@ -180,10 +189,12 @@ def _seconds(experiment: Experiment, wanted: Demand, kind: str, together: int) -
     if wanted.uses == 1 or kind == "streamed":
         each, drawn = each + (2 if wanted.uses > 1 else 1) * drawn, 0.0
     each += rows * wanted.row_work * _MULTIPLY
-    fitted = RISK_SAMPLES * (wanted.known + width) * (_DRAW + width * _MULTIPLY)
+    tested = (RISK_SAMPLES if risk else 0) + float(getattr(learner, "test_samples", None) or 0)
+    fitted = tested * (wanted.known + width) * (_DRAW + width * _PRODUCT)
     if wanted.compared:
         fitted += 2 * rows**3 * _MULTIPLY
-    for name in ("samples", "second_samples", "readout_samples", "tuning_samples", "test_samples"):
+    for name in ("samples", "second_samples", "readout_samples", "tuning_samples"):
         count = float(getattr(learner, name, None) or 0)
-        fitted += count * (wanted.known + width) * (_DRAW + 4 * width * _MULTIPLY)
-    return _COMPILING + seeds * (drawn + steps * each + looks * fitted) + groups * (steps * _STEP + looks * _LOOK)
+        fitted += count * (wanted.known + width) * (_DRAW + 4 * width * _PRODUCT)
+    together_seconds = steps * STEP_SECONDS + looks * _LOOK
+    return _COMPILING + seeds * (drawn + steps * each + looks * fitted) + groups * together_seconds

@@ -46,3 +46,31 @@ def largest_overlap(count: int, dim: int, seed: int) -> float:
     signs = np.random.default_rng(seed).integers(0, 2, (count, dim))
     directions = (2.0 * signs - 1.0) / np.sqrt(dim)
     return float(np.max(np.abs(directions @ directions.T - np.eye(count))))
+
+
+def query_game(
+    degree: int, tolerance: float, *, count: int, dim: int, seed: int, norm: float = 1.0
+) -> tuple[int, float]:
+    """Correlational queries against an adversary that answers every one of them by zero.
+
+    One of `count` random directions u of {-1, 1}^d / sqrt(d) is the target's, f_u = He_p(<u, x>) / sqrt(p!). A query g
+    rules out the u with |E[f_u g]| > tau, of which zero would be no honest answer. The learner knows all directions
+    and asks for as many as it can rule out: g is the sum of some .9/tau^2 (times norm^2) of those left, of norm `norm`
+    (the rules have 1). Correlations are exact, <u, v>^p.
+
+    Returns:
+        The number of queries until one direction is left, and the largest correlation of two directions.
+    """
+    rng = np.random.default_rng(seed)
+    signs = 2.0 * rng.integers(0, 2, (count, dim)) - 1
+    gram = (signs @ signs.T / dim) ** degree
+    largest = float(np.max(np.abs(gram - np.eye(count))))
+    size, left, queries = max(1, int(0.9 * (norm / tolerance) ** 2)), np.arange(count), 0
+    while left.size > 1:
+        asked = left[:size]
+        length = sqrt(gram[np.ix_(asked, asked)].sum())
+        correlations = norm * gram[np.ix_(left, asked)].sum(axis=1) / length
+        kept = np.abs(correlations) <= tolerance
+        size = size if not kept.all() else max(1, size // 2)  # too many: none of them correlates enough
+        left, queries = left[kept], queries + 1
+    return queries, largest

@@ -9,7 +9,12 @@ from featlab.simulation.problem import Problem
 
 
 def loss(problem: Problem, network: Network, fields: Array, labels: Array) -> Array:
-    """The loss of every sample: "squared" (y - f)^2 / 2, "correlation" -y f."""
+    """The loss of every sample: "squared" (y - f)^2 / 2, "correlation" -y f.
+
+    Args:
+        problem: the run. network: the student as it is.
+        fields: <w_i, x> (n, p). labels: y (n,).
+    """
     prediction = output(problem, network, fields)
     if problem.learner.loss == "correlation":
         return -labels * prediction
@@ -20,6 +25,10 @@ def downhill(problem: Problem, network: Network, fields: Array, labels: Array) -
     """D = -p (d loss / d fields), (n, p): row by row r a_i sigma'(field_i + b_i), with r = y - f or r = y.
 
     The factor p is the convention of per-neuron steps; minus, so that steps add.
+
+    Args:
+        problem: the run. network: the student as it is.
+        fields: <w_i, x> (n, p). labels: y (n,).
     """
     slopes = network.second * problem.activation.slope(fields + network.biases)
     if problem.learner.loss == "correlation":

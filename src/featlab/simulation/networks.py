@@ -18,7 +18,13 @@ from featlab.simulation.random import named, normal, uniform
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Network:
-    """f(x) = (1/p) sum_i second_i sigma(<weights_i, x> + biases_i), weights in the coordinates of the design."""
+    """f(x) = (1/p) sum_i second_i sigma(<weights_i, x> + biases_i), weights in the coordinates of the design.
+
+    Attributes:
+        weights: W (p, frame).
+        biases: b (p,).
+        second: a (p,).
+    """
 
     weights: Array  # (p, frame)
     biases: Array  # (p,)
@@ -26,7 +32,12 @@ class Network:
 
 
 def start_network(key: Any, problem: Problem) -> Network:
-    """The student at the start, as its description says; with a constraint, rows start on the sphere."""
+    """The student at the start, as its description says; with a constraint, rows start on the sphere.
+
+    Args:
+        key: of the draw.
+        problem: the run.
+    """
     student, count, dtype = problem.student, problem.student.distinct, problem.design.dtype
     rows = problem.design.gaussian_rows(named(key, "weights"), count)
     if student.start in ("orthogonal", "planted"):
@@ -62,7 +73,19 @@ def output(problem: Problem, network: Network, fields: Any) -> Any:
 
 
 def moved(problem: Problem, network: Network, change: Array) -> Network:
-    """The network after its weights moved by `change` (p, frame), under the learner's constraint."""
+    """The network after its weights moved by `change` (p, frame), under the learner's constraint.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> import featlab
+        >>> from featlab.extending import Network, Problem, moved
+        >>> learner = featlab.OnlineSgd(step_size=0.01, constraint="projected")
+        >>> problem = Problem(featlab.target("tanh(h1)"), featlab.TwoLayer(1, "tanh"), learner, design=None)
+        >>> network = Network(jnp.array([[0.0, 1.0]]), jnp.ones(1), jnp.zeros(1))
+        >>> found = moved(problem, network, jnp.array([[1.0, 0.0]])).weights[0]
+        >>> [round(float(value), 3) for value in found]  # back to the sphere
+        [0.707, 0.707]
+    """
     weights, constraint = network.weights, problem.learner.constraint
     if constraint == "spherical":
         along = (change * weights).sum(axis=1, keepdims=True) / problem.student.norm**2

@@ -8,7 +8,7 @@ everything else, with t = <w, beta> and <x, w> = t h + sqrt(1 - t^2) z:
     of the mean of n samples the other d - 2 coordinates are, given h and z, independent N(0, sum_i (s_i y_i)^2 / n^2).
 
 So d enters only through t and a chi^2 of d - 2 degrees of freedom. It is NumPy alone, and independent of the formulas
-of `featlab.theory.spiked`, which it is there to test.
+of `featlab.theory.spiked` and `featlab.theory.flows`, which it is there to test.
 """
 
 from __future__ import annotations
@@ -45,8 +45,7 @@ def neuron_gradients(
         samples: n; 0 for means only, the deviations are then NaN.
         seed: of all randomness.
     """
-    if target.rank != 1 or target.hidden or not isinstance(target.inputs, Isotropic):
-        raise InvalidParameter("target", target.text, "one direction, isotropic inputs, no noise inside the link")
+    _check_target(target)
     if activation.kinks:
         raise InvalidParameter("activation", activation.name, "one without kinks, such as erf")
     if dim < 3:
@@ -61,6 +60,11 @@ def neuron_gradients(
         away = inside - means[place]
         deviations[place] = np.sqrt(away @ away + outside * random.chisquare(dim - 2))
     return NeuronGradients(np.linalg.norm(means, axis=1), deviations)
+
+
+def _check_target(target: Target) -> None:
+    if target.rank != 1 or target.hidden or not isinstance(target.inputs, Isotropic):
+        raise InvalidParameter("target", target.text, "one direction, isotropic inputs, no noise inside the link")
 
 
 def _mean(target: Target, activation: Activation, overlap: float, bias: float) -> Floats:
@@ -79,3 +83,49 @@ def _of_batch(
     slopes = activation.derivative(overlap * along + np.sqrt(1 - overlap**2) * across + bias)
     pulls = slopes * (target.link(along[:, None]) + np.sqrt(target.noise) * random.standard_normal(samples))
     return np.array([along @ pulls, across @ pulls]) / samples, float(pulls @ pulls) / samples**2
+
+
+@dataclass(frozen=True)
+class FreshSteps:
+    """Neurons that go uphill on fresh batches, all from one correlation.
+
+    Attributes:
+        correlation: with the target's direction after each step, (neurons, steps + 1).
+        pull: of the first step's mean gradient, the part along the great circle to the target's direction.
+        spread: the squared length of its part across, in the d - 2 directions that have nothing to do with it.
+    """
+
+    correlation: Floats
+    pull: Floats
+    spread: Floats
+
+
+def fresh_steps(
+    target: Target,
+    activation: Activation,
+    *,
+    correlation: float,
+    dim: int,
+    samples: int,
+    rate: float,
+    steps: int,
+    neurons: int,
+    seed: int,
+) -> FreshSteps:
+    """w <- (w + rate P G_n) / |w + rate P G_n|, P = I - w w^T, G_n the mean over n fresh samples, exactly in law.
+
+    Isotropic inputs; the normalised flow under a spike is this one on whitened inputs.
+    """
+    _check_target(target)
+    random = np.random.default_rng(seed)
+    found, pull, spread = np.full((neurons, steps + 1), float(correlation)), np.zeros(neurons), np.zeros(neurons)
+    for place in range(neurons):
+        for step in range(steps):
+            rho = found[place, step]
+            inside, variance = _of_batch(target, activation, rho, 0.0, samples, random)
+            along, across = np.sqrt(1 - rho**2) * inside[0] - rho * inside[1], variance * random.chisquare(dim - 2)
+            if step == 0:
+                pull[place], spread[place] = along, across
+            length = np.sqrt(1 + rate**2 * (along**2 + across))
+            found[place, step + 1] = (rho + rate * along * np.sqrt(1 - rho**2)) / length
+    return FreshSteps(found, pull, spread)

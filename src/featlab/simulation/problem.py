@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # a run needs no parser: anything with a rank, a link and a n
 
 
 DIM = "dim"
+"""The name of the dimension among the arguments of a `Simulator`."""
 LearnerKind = TypeVar("LearnerKind", bound=Learner)
 StudentKind = TypeVar("StudentKind", bound=Any)
 
@@ -32,6 +33,13 @@ class Problem(Generic[LearnerKind, StudentKind]):
     """Everything about a run that is known before it is compiled; its algorithm knows which learner and student it has.
 
     The student is None for a learner that estimates the target's directions by itself.
+
+    Examples:
+        >>> import featlab
+        >>> from featlab.extending import Problem
+        >>> learner, student = featlab.OnlineSgd(step_size=0.01), featlab.TwoLayer(1, "tanh")
+        >>> Problem(featlab.target("tanh(h1)"), student, learner, design=None).activation.name
+        'tanh'
     """
 
     target: Target
@@ -101,6 +109,11 @@ def label_noise(problem: Problem, key: Array, shape: tuple[int, ...]) -> Array:
     """The N(0, 1) numbers behind the randomness of labels: one column per hidden variable, one for additive noise.
 
     Stored samples have their labels already, and no numbers.
+
+    Args:
+        problem: the run.
+        key: of the draw.
+        shape: that of the labels.
     """
     if isinstance(problem.design, Stored):
         return normal(key, (*shape, 0), problem.design.dtype)
@@ -109,7 +122,13 @@ def label_noise(problem: Problem, key: Array, shape: tuple[int, ...]) -> Array:
 
 
 def labels(problem: Problem, target_fields: Array, noise: Array) -> Array:
-    """y = g(h, xi) + sqrt(noise) z for fields h (..., r) and the numbers of `label_noise`; or y as it is stored."""
+    """y = g(h, xi) + sqrt(noise) z for fields h (..., r) and the numbers of `label_noise`; or y as it is stored.
+
+    Args:
+        problem: the run.
+        target_fields: h (..., r).
+        noise: as `label_noise` drew it.
+    """
     if isinstance(problem.design, Stored):
         return target_fields[..., 0]
     hidden = problem.target.hidden

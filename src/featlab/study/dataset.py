@@ -53,6 +53,10 @@ def open(path: str | Path, *, store: str | Path | None = None) -> xr.Dataset:
 def provenance(path: str | Path, *, store: str | Path | None = None) -> list[dict[str, Any]]:
     """Of every run in the store: point, outcome, error, wall time, when, versions, platform, device, git state.
 
+    Args:
+        path: a study file, or the store itself.
+        store: where the results are, if not beside the file.
+
     Examples:
         >>> import featlab
         >>> def square(point, key):

@@ -233,6 +233,9 @@ class StudyFile:
 def read_study(path: str | Path) -> StudyFile:
     """Read a study file.
 
+    Args:
+        path: a file in TOML.
+
     Raises:
         InvalidStudy: if it cannot be read, is no TOML, or has a key that no study has.
 

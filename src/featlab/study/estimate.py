@@ -76,6 +76,10 @@ class Plan:
 def plan(study: Study, runner: Runner | RunPoint, store: str | Path, *, probe: bool = True) -> Plan:
     """Count, and time the last missing run: axes mostly grow, so that it is the most expensive. Nothing is stored.
 
+    Args:
+        study, runner, store: as in `run`.
+        probe: whether a run is tried.
+
     Raises:
         InvalidStudy: for what could not be run. StoreFault: for a store that cannot be read.
 

@@ -49,11 +49,13 @@ def runs_of(study: Study, runner: Runner) -> list[Run]:
         InvalidStudy: for a name or a point that the runner refuses.
     """
     runner.check_names(study)
-    runs, begin, told = [], monotonic(), False
+    runs, begin, told = [], 0.0, False
     for number, point in enumerate(study.points()):
         runner.check_point(point)
-        if not told and (waited := monotonic() - begin) > _PATIENCE_SECONDS:
-            tell(f"to check all {study.size:,} points takes about {duration(waited / (number + 1) * study.size)}")
+        if number == 0:  # the first check also loads what all of them need
+            begin = monotonic()
+        elif not told and (waited := monotonic() - begin) > _PATIENCE_SECONDS:
+            tell(f"to check all {study.size:,} points takes about {duration(waited / number * study.size)}")
             told = True
         point_id = point_id_of(runner.name, runner.numerics, point)
         runs += [Run(run_id(study.key, point_id, n), point_id, n, point) for n in range(study.repeats)]

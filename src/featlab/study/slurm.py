@@ -86,6 +86,9 @@ def submit(
         options: options of sbatch, which take precedence over the script's.
         retry_failed: also run again what has failed.
 
+    Raises:
+        InvalidParameter: no tasks, or options that are featlab's own. EngineFault: no Slurm, or an array in its queue.
+
     Examples:
         >>> import featlab
         >>> def square(point, key):
@@ -154,7 +157,25 @@ def work(directory: str | Path, task: int, find_runner: Any) -> int:
 
 
 def collect(store: str | Path, *, wait: bool = False, create: bool = False) -> Collected:
-    """Merge the shards into the store. Doing it again changes nothing; the shards stay."""
+    """Merge the shards into the store. Doing it again changes nothing; the shards stay.
+
+    Args:
+        store: of the study.
+        wait: if another process is writing to the store, wait for it instead of refusing.
+        create: where nothing was submitted yet, find nothing instead of raising.
+
+    Raises:
+        StoreFault: there is nothing to collect.
+
+    Examples:
+        >>> from featlab import study
+        >>> study.collect("sweep.sqlite", create=True)  # as long as no array task has done anything
+        Collected(new=0, lines=0, torn=0)
+        >>> study.collect("sweep.sqlite")
+        Traceback (most recent call last):
+            ...
+        featlab.study.faults.StoreFault: sweep.sqlite: nothing to collect: there is no ...sweep.sqlite.cluster/shards
+    """
     shards = cluster_directory(store) / "shards"
     if not shards.is_dir():
         if create:

@@ -23,6 +23,14 @@ _LARGEST_INT32 = 2**31 - 1
 def export(path: str | Path, destination: str | Path, *, store: str | Path | None = None) -> Path:
     """Write the results of a study (or store) to a .nc, .csv or .parquet file, whole or not at all.
 
+    Args:
+        path: a study file, or the store itself.
+        destination: its ending says the format.
+        store: where the results are, if not beside the file.
+
+    Raises:
+        FeatlabError: another ending. StoreFault: it cannot be written.
+
     Examples:
         >>> import featlab
         >>> def square(point, key):

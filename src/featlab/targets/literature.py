@@ -356,3 +356,4 @@ class Catalogue(Mapping[str, CatalogueEntry], Shown):
 
 
 catalogue = Catalogue(*_CLASSIFIED, *_SINGLE_INDEX, *_LEAPS, *_MULTI_INDEX)
+"""The targets of the papers, by name, with what each paper says of them."""

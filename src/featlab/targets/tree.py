@@ -118,12 +118,17 @@ def tree_target(
 ) -> TreeTarget:
     """The target y = (1/sqrt r) sum_i g(a_i . P(W_i* x) / sqrt(D)), as `featlab.target("tree(g, P, D)")` gives it too.
 
+    Source: Dandi et al. 2025, arXiv:2502.13961.
+
     Args:
         link: g, a text in h1, such as "tanh(3*h1)".
         polynomial: P, a text in h1, such as "He2(h1)/2 + He3(h1)/6"; its mean must be zero.
         effective: D, the number of directions of each block; or
         exponent: e, from 0 to 1, of the law D = floor(d^e).
         blocks: r. signs: "alternating" or "ones". noise: variance of Gaussian noise added to the label.
+
+    Raises:
+        InvalidParameter, InvalidTarget: what does not make a tree, with the reason.
 
     Examples:
         >>> import featlab

@@ -51,7 +51,12 @@ class CheckFailed(FeatlabError, AssertionError):
 
 @dataclass(frozen=True)
 class Checked:
-    """One check of a learner: its name, and why it failed; empty, it passed."""
+    """One check of a learner: its name, and why it failed; empty, it passed.
+
+    Attributes:
+        name: of the check.
+        reason: why it failed; empty, it passed.
+    """
 
     name: str
     reason: str = ""

@@ -65,6 +65,8 @@ class Floor:
 def unexplained_variance(target: Target | str, known: ArrayLike | None = None, degree: int = 0) -> Floor:
     """||P_{U,>degree} f||^2: the floor of the risk once the directions `known` are known exactly.
 
+    Source: Mei et al. 2022 for kernels, Dandi et al. 2023 for a trained first layer; k > 1 there is conjectured.
+
     Args:
         target: a `Target` of at most four directions, or its text.
         known: vectors that span U, one in each row, in the coordinates h1..hr; None, nothing is known.

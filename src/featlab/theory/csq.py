@@ -35,6 +35,16 @@ _LARGEST_EXPONENT = 700.0
 def near_orthogonal_directions(count: int, dim: int, seed: int = 0) -> Floats:
     """`count` random rows of {-1, 1}^d / sqrt(d): unit vectors whose overlaps are of order 1/sqrt(d).
 
+    Source: Damian, Lee, Soltanolkotabi 2022, arXiv:2206.15144, who take such a family.
+
+    Args:
+        count: how many.
+        dim: d.
+        seed: of the draw.
+
+    Raises:
+        InvalidParameter: a count or a dimension that is no positive whole number.
+
     Examples:
         >>> from featlab.theory import near_orthogonal_directions
         >>> near_orthogonal_directions(3, dim=100).shape
@@ -46,6 +56,15 @@ def near_orthogonal_directions(count: int, dim: int, seed: int = 0) -> Floats:
 
 def family_size(dim: int, coherence: float) -> float:
     """M = exp(d eps^2 / 4): so many unit vectors exist with |<u, v>| <= eps; infinite beyond 1e300.
+
+    Source: Damian, Lee, Soltanolkotabi 2022, arXiv:2206.15144: Hoeffding's inequality and a union bound.
+
+    Args:
+        dim: d.
+        coherence: eps.
+
+    Raises:
+        InvalidParameter: a coherence that is not in (0, 1].
 
     Examples:
         >>> from featlab.theory import family_size
@@ -62,6 +81,16 @@ def csq_queries(tolerance: float, dim: int, degree: int) -> float:
     """The number q of queries below which no CSQ algorithm of tolerance tau learns He_p of an unknown direction.
 
     The largest over eps of exp(d eps^2 / 4) (tau^2 - eps^p) / 2. Below 1 it says nothing; infinite beyond 1e300.
+
+    Source: Damian, Lee, Soltanolkotabi 2022, arXiv:2206.15144, with the constants.
+
+    Args:
+        tolerance: tau, for labels and queries of norm 1.
+        dim: d.
+        degree: p.
+
+    Raises:
+        InvalidParameter: numbers that are not above 0.
 
     Examples:
         >>> from featlab.theory import csq_queries
@@ -80,6 +109,16 @@ def csq_tolerance(queries: float, dim: int, degree: int) -> float:
 
     The root of the smallest over eps of eps^p + 2 q exp(-d eps^2 / 4).
 
+    Source: Damian, Lee, Soltanolkotabi 2022, arXiv:2206.15144, with the constants.
+
+    Args:
+        queries: q.
+        dim: d.
+        degree: p.
+
+    Raises:
+        InvalidParameter: numbers that are not above 0.
+
     Examples:
         >>> from featlab.theory import csq_tolerance
         >>> csq_tolerance(queries=1.0, dim=10**6, degree=4) < 0.001
@@ -94,6 +133,16 @@ def csq_tolerance(queries: float, dim: int, degree: int) -> float:
 def csq_samples(queries: float, dim: int, degree: int) -> float:
     """n = 1 / tau^2: the samples at which the mean over a batch is as accurate as q queries need it, for He_p in d
     dimensions. About d^(p/2) up to logarithms. Below 1, the bound says nothing at this d.
+
+    Source: Damian, Lee, Soltanolkotabi 2022, arXiv:2206.15144; tau = 1/sqrt(n) is an analogy.
+
+    Args:
+        queries: q.
+        dim: d.
+        degree: p.
+
+    Raises:
+        InvalidParameter: numbers that are not above 0.
 
     Examples:
         >>> from featlab.theory import csq_samples

@@ -93,6 +93,11 @@ class Hessian:
 def hessian(target: Target | str) -> Hessian:
     """The Hessian of a target of at most four directions, from its Hermite coefficients of degree two.
 
+    Source: Damian, Lee, Soltanolkotabi 2022, arXiv:2206.15144.
+
+    Args:
+        target: a `Target`, or its text.
+
     Examples:
         >>> from featlab.theory import hessian
         >>> abs(hessian("h1*h2").matrix).round(6).tolist()
@@ -127,11 +132,16 @@ def gradient_series(
 ) -> GradientSeries:
     """The terms of the series that the target has up to `degree`; all of them if it is a polynomial of that degree.
 
+    Source: Damian, Lee, Soltanolkotabi 2022, arXiv:2206.15144.
+
     Args:
         target: a `Target` of at most four directions, or its text.
         overlaps: m = W* w (r,), |m| <= 1.
         sigma: the activation.
         degree: the highest Hermite degree of the target that is kept.
+
+    Raises:
+        InvalidParameter: overlaps of another number than the target's directions, or outside the unit ball.
 
     Examples:
         >>> from featlab.theory import gradient_series

@@ -47,6 +47,7 @@ _SCRAMBLES = 8
 _SURE = 6.0
 _FLOOR = 1e-6
 _SAME_LABEL = 9
+_MOST_SLICES = 10**6
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +86,12 @@ class PopulationMatrix:
 def sir_matrix(target: Target | str, slices: int = 10) -> PopulationMatrix:
     """The matrix of `SlicedInverseRegression` at n / d -> infinity: the mean over slices of m_s m_s^T.
 
+    Source: Li 1991.
+
+    Args:
+        target: a `Target`, or its text.
+        slices: S, of equal probability.
+
     Examples:
         >>> from featlab.theory import sir_matrix
         >>> sir_matrix("h1", slices=2).matrix.round(4).tolist()  # 2/pi
@@ -95,6 +102,12 @@ def sir_matrix(target: Target | str, slices: int = 10) -> PopulationMatrix:
 
 def save_matrix(target: Target | str, slices: int = 10) -> PopulationMatrix:
     """The matrix of `SlicedAverageVariance` at n / d -> infinity: the mean over slices of (I - C_s)^2.
+
+    Source: Cook, Weisberg 1991.
+
+    Args:
+        target: a `Target`, or its text.
+        slices: S, of equal probability.
 
     Examples:
         >>> from featlab.theory import save_matrix
@@ -112,6 +125,11 @@ def save_matrix(target: Target | str, slices: int = 10) -> PopulationMatrix:
 def phd_matrix(target: Target | str) -> PopulationMatrix:
     """The matrix of `PrincipalHessian` at n / d -> infinity: the Hessian of the target.
 
+    Source: Li 1992.
+
+    Args:
+        target: a `Target`, or its text.
+
     Examples:
         >>> from featlab.theory import phd_matrix
         >>> phd_matrix("He2(h1)").matrix.round(6).tolist()
@@ -123,6 +141,15 @@ def phd_matrix(target: Target | str) -> PopulationMatrix:
 
 def sir_cosine(eigenvalue: float, alpha: float) -> float:
     """sqrt(lambda / (lambda + 1 / alpha)): the cosine of SIR's estimate with the direction of that eigenvalue.
+
+    Source: derived in this module from the noise of S means of n/S samples each.
+
+    Args:
+        eigenvalue: lambda of `sir_matrix`.
+        alpha: n/d.
+
+    Raises:
+        InvalidParameter: an eigenvalue below 0, or an alpha that is not above 0.
 
     Examples:
         >>> from featlab.theory import sir_cosine
@@ -137,9 +164,14 @@ def sir_cosine(eigenvalue: float, alpha: float) -> float:
 def spectral_cosine(ratio: float, skewness: float) -> float:
     """sqrt((lambda - 1) / (lambda + E[G^3] / E[G^2])) for lambda = alpha / alpha_c above 1, else 0.
 
+    Source: the state evolution of the linearised iteration of Defilippis et al. 2025, arXiv:2502.02545.
+
     Args:
         ratio: lambda.
         skewness: E[G^3] / E[G^2]: 4 for h1^2 and abs(h1), where G = y - 1; 0 for sign(h1*h2), where it is +-2y/pi.
+
+    Raises:
+        InvalidParameter: a ratio that is not above 0, or a skewness that no label has.
 
     Examples:
         >>> from featlab.theory import spectral_cosine
@@ -155,6 +187,9 @@ def spectral_cosine(ratio: float, skewness: float) -> float:
 
 def slice_moments(target: Target, slices: int, key: int) -> tuple[Floats, Floats]:
     """E[h | s] (S, r) and E[h h^T | s] (S, r, r) of each slice; one Sobol sequence, reflected in every direction."""
+    if slices > _MOST_SLICES:
+        needed = f"the moments of so many slices take {8 * slices * target.rank * (1 + target.rank):,} bytes"
+        raise InvalidParameter("slices", slices, f"at most {_MOST_SLICES:,}; {needed}")
     fields, labels, _ = labelled_points(target, key)
     _, place = np.unique(np.round(labels / np.std(labels), _SAME_LABEL), return_inverse=True)
     squares = fields[:, :, None] * fields[:, None, :]

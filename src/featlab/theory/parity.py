@@ -59,6 +59,15 @@ def parity_bounds(anisotropy: float = 0.0) -> ParityBounds:
 def effective_dimension(dim: int, anisotropy: float = 0.0) -> float:
     """d^(1-alpha): what stands in the place of d when the support's coordinates are d^(alpha/2) times larger.
 
+    Source: Suzuki et al. 2023; Nitanda, Oko, Suzuki, Wu 2024.
+
+    Args:
+        dim: d.
+        anisotropy: alpha.
+
+    Raises:
+        InvalidParameter: an anisotropy outside of what is proved.
+
     Examples:
         >>> from featlab.theory import effective_dimension
         >>> effective_dimension(100, anisotropy=0.5)

@@ -27,6 +27,8 @@ from featlab.theory.question import NoPrediction, Prediction, Predictor, Questio
 from featlab.theory.starts import estimate_starts, no_starts, student_starts, tied_network_starts, wide_starts
 
 GROUP = "featlab.predictors"
+# Beyond these, the powers of numbers that predictions take are no floats any more; d and n are divided by each other.
+_SMALLEST, _LARGEST, _LARGEST_COUNT = 1e-30, 1e20, 1e40
 _TYPICAL = (
     " It starts from overlaps of size 1/sqrt(d), as a random start has them; here those of the first neuron are "
     "positive, in a run they have any sign."
@@ -122,10 +124,14 @@ def _ignore(of_runs: Mapping[str, object]) -> None:
 
 
 def predict_experiment(
-    experiment: Experiment, start: xr.Dataset | None = None, progress: bool | None = False
+    experiment: Experiment, start: xr.Dataset | None = None, progress: bool | None = False, draft: bool = False
 ) -> xr.Dataset:
-    """What theory says of an experiment; `progress` as in a simulation."""
-    predictor, question = _asked_of(experiment)
+    """What theory says of an experiment; `progress` as in a simulation.
+
+    A draft is for a picture that moves: by the same equations, to about a hundredth of the picture, with no stated
+    errors and the attribute `draft`. Who is quick without gives the whole prediction instead.
+    """
+    predictor, question = _asked_of(experiment, draft)
     seeds, starts = zip(*predictor.starts(question, start), strict=True)
     show = sys.stderr.isatty() if progress is None else progress
     with progress_bar(show, "predicting", len(starts)) as advance:
@@ -149,8 +155,13 @@ def check_prediction(experiment: Experiment) -> None:
     next(iter(predictor.starts(question, None)))
 
 
-def _asked_of(experiment: Experiment) -> tuple[Predictor, Question]:
+def _asked_of(experiment: Experiment, draft: bool = False) -> tuple[Predictor, Question]:
     """Who predicts an experiment, and what it is asked."""
+    for name, value in experiment.numbers():
+        largest = _LARGEST_COUNT if isinstance(value, int) else _LARGEST
+        if value and not _SMALLEST <= abs(value) <= largest:
+            expected = f"0, or in size from {_SMALLEST:.0e} to {largest:.0e}: a prediction takes powers of it"
+            raise InvalidParameter(name, value, expected)
     predictor, of = predictor_of(experiment.learner), experiment.concrete
     if not isinstance(of.inputs, predictor.inputs):
         kinds = " or ".join(law.__name__ for law in predictor.inputs)
@@ -158,7 +169,7 @@ def _asked_of(experiment: Experiment) -> tuple[Predictor, Question]:
     names = None if experiment.observe is None else frozenset(experiment.observe)
     steps = np.array(experiment.plan.steps, dtype=np.int64)
     settings = experiment.student, experiment.dim, experiment.samples
-    return predictor, Question(of, experiment.learner, *settings, steps, names)
+    return predictor, Question(of, experiment.learner, *settings, steps, names, draft)
 
 
 def predictor_of(learner: Learner) -> Predictor:
@@ -276,4 +287,5 @@ def _provenance(question: Question, answers: Mapping[int | None, Prediction]) ->
         "dim": question.dim,
         "samples": -1 if question.samples is None else question.samples,
         "featlab": featlab.__version__,
+        **({"draft": True} if any(answer.draft for answer in answers.values()) else {}),
     }

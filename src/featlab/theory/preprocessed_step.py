@@ -86,6 +86,8 @@ def predict_preprocessed(question: Question, start: Start) -> Prediction:
     pulls = [pull(question.target, sigma, *neuron, alpha) for neuron in neurons]
     lengths = np.sqrt([one.square for one in pulls])
     along = np.array([one.along for one in pulls])
+    if learner.step_size is None and not np.any(lengths):
+        raise NoPrediction("the gradient vanishes at the start, as with biases that leave nothing of a neuron")
     if learner.step_size is None:
         rate = learner.wanted_norm / float(np.sqrt(np.mean(lengths**2)))
     else:

@@ -44,6 +44,18 @@ class Question:
         samples: as for a simulation: in all for one-pass learners, in a batch for the others.
         steps: ascending numbers of steps (whole numbers).
         names: the quantities asked for; None, all.
+        draft: whether a few digits are enough, at once, as while a slider moves: who can then takes fewer points and
+            states no errors.
+
+    Examples:
+        >>> import numpy as np
+        >>> import featlab
+        >>> from featlab.extending import Question
+        >>> learner, student = featlab.OnlineSgd(step_size=0.01), featlab.TwoLayer(1, "tanh")
+        >>> steps, names = np.array([0, 1000]), frozenset({"risk"})
+        >>> asked = Question(featlab.target("tanh(h1)"), learner, student, 1000, None, steps, names)
+        >>> asked.asks("risk"), asked.asks("overlap")
+        (True, False)
     """
 
     target: Target
@@ -53,6 +65,7 @@ class Question:
     samples: int | None
     steps: NDArray[np.int64]
     names: frozenset[str] | None = None
+    draft: bool = False
 
     def asks(self, name: str) -> bool:
         """Whether a quantity is asked for."""
@@ -69,6 +82,13 @@ class Start:
         second: a (p,).
         biases: b (p,).
         spike: <w_i, mu> (p,) of inputs with a spike mu; None, not known.
+
+    Examples:
+        >>> import numpy as np
+        >>> from featlab.extending import Start
+        >>> start = Start(np.array([[0.1]]), np.array([[1.0]]), np.ones(1), np.zeros(1))  # one neuron, one direction
+        >>> start.overlap.shape, start.spike is None
+        ((1, 1), True)
     """
 
     overlap: Floats
@@ -93,6 +113,14 @@ class Prediction:
             in proportion, on which alone the values depend; "samples", at the given dimension; "sizes", nothing: it is
             for the given sizes, and what it neglects vanishes as the dimension grows.
         describes: "path", every step; "end", where it ends, the way there being another one than that of a run.
+        draft: whether it has fewer digits than could be had, since a draft was asked for.
+
+    Examples:
+        >>> import numpy as np
+        >>> from featlab.extending import Prediction
+        >>> found = Prediction({"risk": np.array([0.5, 0.1])}, "exact as d grows at a fixed t / d")
+        >>> found.outcome.value, found.limit, found.describes
+        ('ok', 'dimension', 'path')
     """
 
     values: Mapping[str, Floats]
@@ -102,6 +130,7 @@ class Prediction:
     remedy: str = ""
     limit: str = "dimension"
     describes: str = "path"
+    draft: bool = False
 
     def __post_init__(self) -> None:
         if not self.remedy:
@@ -121,6 +150,20 @@ class Predictor(NamedTuple):
         inputs: the laws of the inputs that it is for.
         each: a question and many starts -> what is predicted from each, in this order, where that can be had for less
             than one prediction after the other; None, it cannot.
+
+    Examples:
+        >>> import numpy as np
+        >>> import featlab
+        >>> from featlab.extending import Prediction, Predictor, Question, student_starts
+        >>> def predict(question, start):
+        ...     stays = np.repeat(start.overlap[None], len(question.steps), axis=0)
+        ...     return Prediction({"overlap": stays}, "nothing is ever learned")
+        >>> lazy = Predictor(predict, student_starts)
+        >>> learner, student = featlab.OnlineSgd(step_size=0.01), featlab.TwoLayer(1, "tanh", start="orthogonal")
+        >>> asked = Question(featlab.target("tanh(h1)"), learner, student, 1000, None, np.array([0, 1000]))
+        >>> starts = [start for _, start in lazy.starts(asked, None)]
+        >>> next(lazy.answers(asked, starts)).values["overlap"].shape  # steps, neurons, directions
+        (2, 1, 1)
     """
 
     predict: Callable[[Question, Any], Prediction]

@@ -140,6 +140,21 @@ def gaussian_risk(
     (it is an intercept): E[y^2] is then Var y.
 
     Derivation: theta = Omega^{-1} b in `given_weights_risk`, with Sherman-Morrison for the spike.
+
+    Source: Ba et al. 2022, arXiv:2205.01445, Theorem 5; Mei, Montanari 2019 for random features.
+
+    Examples:
+        >>> from featlab import target
+        >>> from featlab.gaussian import activation
+        >>> from featlab.theory import gaussian_risk
+        >>> from featlab.theory.ridge import linear_part
+        >>> from featlab.theory.spikes import label_moments
+        >>> part, labels = linear_part(activation("tanh")), label_moments(target("tanh(h1)"))
+        >>> sizes = {"sample_ratio": 4.0, "width_ratio": 2.0, "ridge": 0.1}
+        >>> round(gaussian_risk(part, labels, **sizes), 4)
+        0.0855
+        >>> round(gaussian_risk(part, labels, **sizes, strength=2.0, cosine=0.8), 4)  # after a step
+        0.0622
     """
     slope2, second = part.slope**2, labels.second - (labels.mean**2 if part.mean != 0 else 0.0)
 

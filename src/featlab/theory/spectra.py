@@ -58,8 +58,24 @@ def feature_spectrum(
 
     M_kl = m_k^T G m_l. phi is stationary in g and V, so that its error is of second order in theirs.
 
+    Source: Dandi et al. 2024, arXiv:2410.18938.
+
     Args:
         samples: n, for the eigenvalues of (1/n) sum_j phi_j phi_j^T; None, of the population's covariance.
+
+    Raises:
+        InvalidParameter: points that are not above zero.
+
+    Examples:
+        >>> import numpy as np
+        >>> from featlab.gaussian import activation
+        >>> from featlab.theory import feature_spectrum
+        >>> from featlab.theory.giant.features import Neurons, untrained_features
+        >>> one = Neurons(second=np.ones(1), biases=np.zeros(1), weights=np.ones(1))
+        >>> features = untrained_features(activation("erf"), one, 1.0, varying_norm=False)
+        >>> found = feature_spectrum(features, width=300, dim=1000, points=np.array([0.2, 0.4]))
+        >>> found.cumulative.round(2).tolist(), found.converged.tolist()
+        ([0.12, 0.47], [True, True])
     """
     points = np.asarray(points, dtype=np.float64)
     if points.ndim != 1 or not np.all(points > 0):

@@ -162,6 +162,9 @@ def spiked_weights(strength: float, width_ratio: float) -> SpikedWeights:
     Statement: above t = psi2^{1/4}, s1^2 = (1 + t^2)(psi2 + t^2)/t^2, <u_d, v>^2 = 1 - (psi2 + t^2)/(t^2 (1 + t^2)) and
     <u_p, q>^2 = 1 - psi2 (1 + t^2)/(t^2 (psi2 + t^2)); below, s1 = 1 + sqrt(psi2) and both overlaps are 0.
 
+    Raises:
+        InvalidParameter: a strength below 0, or a width ratio that is not above 0.
+
     Examples:
         >>> from featlab.theory import spiked_weights
         >>> spike = spiked_weights(strength=2.0, width_ratio=1.0)
@@ -186,7 +189,24 @@ def spike_strength(step: float, second_norm: float, slope: float, gradient: Grad
 
 
 def critical_step(second_norm: float, slope: float, gradient: GradientSpike, width_ratio: float) -> float:
-    """The step per neuron at which the outlier leaves the bulk: gamma_c = psi2^{1/4} / (|a| |E[sigma']| theta)."""
+    """The step per neuron at which the outlier leaves the bulk: gamma_c = psi2^{1/4} / (|a| |E[sigma']| theta).
+
+    The transition is that of Baik, Ben Arous and Peche (2005), the spike that of Ba et al. 2022, arXiv:2205.01445.
+
+    Args:
+        second_norm: |a|, the Euclidean norm of the second layer.
+        slope: E[sigma'].
+        gradient: what theta is of.
+        width_ratio: psi2 = p/d.
+
+    Examples:
+        >>> from featlab.theory import critical_step
+        >>> from featlab.theory.spikes import gradient_spike, label_moments
+        >>> from featlab import target
+        >>> gradient = gradient_spike(label_moments(target("tanh(h1)")), sample_ratio=4.0)
+        >>> round(critical_step(second_norm=1.0, slope=0.5, gradient=gradient, width_ratio=1.0), 4)
+        2.9315
+    """
     return float(width_ratio**0.25 / spike_strength(1.0, second_norm, slope, gradient))
 
 
@@ -195,6 +215,13 @@ def bulk_density(values: ArrayLike, width_ratio: float) -> Floats:
 
     Statement (Marchenko, Pastur 1967): on [|1 - sqrt(psi2)|, 1 + sqrt(psi2)],
     sqrt((b^2 - s^2)(s^2 - a^2)) / (pi s min(1, psi2)), with a and b the two ends. A spike does not change it.
+
+    Args:
+        values: singular values s.
+        width_ratio: psi2 = p/d.
+
+    Raises:
+        InvalidParameter: a width ratio that is not above 0.
 
     Examples:
         >>> from featlab.theory import bulk_density

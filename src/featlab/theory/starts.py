@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -48,7 +49,7 @@ def typical_start(student: TwoLayer, rank: int, dim: int) -> Start:
     elif student.start == "orthogonal":
         cosines = np.zeros((count, rank))
     else:
-        cosines = _signs(count, rank) / np.sqrt(dim)
+        cosines = _signs(count, rank) / math.sqrt(dim)
     gram = cosines @ cosines.T if student.start == "planted" else np.zeros((count, count))
     np.fill_diagonal(gram, 1.0)
     second, biases = _second_layer(student), np.full(count, float(student.biases))
@@ -109,7 +110,21 @@ def lawful_start(student: TwoLayer, rank: int, dim: int) -> Start:
 
 
 def student_starts(question: Question, run: xr.Dataset | None) -> Iterator[tuple[int | None, Start]]:
-    """The typical start of the student, or that of every simulated seed."""
+    """The typical start of the student, or that of every simulated seed.
+
+    Args:
+        question: what is asked.
+        run: a simulation whose starts are taken, or None.
+
+    Examples:
+        >>> import numpy as np
+        >>> import featlab
+        >>> from featlab.extending import Question, student_starts
+        >>> learner, student = featlab.OnlineSgd(step_size=0.01), featlab.TwoLayer(2, "tanh", start="orthogonal")
+        >>> asked = Question(featlab.target("tanh(h1)"), learner, student, 1000, None, np.array([0, 1000]))
+        >>> [(seed, start.overlap.tolist()) for seed, start in student_starts(asked, None)]
+        [(None, [[0.0], [0.0]])]
+    """
     student, rank = question.student, question.target.rank
     if run is None:
         yield None, typical_start(student, rank, question.dim)

@@ -10,10 +10,11 @@ def test_found_above_the_transition_only(shown):
     report = shown("amp-two-parity")
     assert report.verdict is ClaimVerdict.REPRODUCED
     assert all(check.refused for check in report.checks)
-    below, above = report.numbers
+    below, above, falls, grows = report.numbers
     assert below.measured < 0.05
     # .924 +- .007 over 8 runs at d = 500
     assert abs(above.measured - 0.924) < 3 * (above.error**2 + 0.007**2 / 8) ** 0.5 + 0.25 / 500**0.5
+    assert falls.measured < 1 < grows.measured
 
 
 @pytest.mark.parametrize("q", [0.2, 0.8])

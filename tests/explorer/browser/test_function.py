@@ -77,6 +77,7 @@ def test_a_map_has_a_slice_that_is_dragged(opened: Opened) -> None:
     plot = page.locator("#plot-link")
     expect(plot.locator("image")).to_have_count(1)
     expect(page.locator("#plot-slice .main-svg").first).to_be_visible()
+    expect(page.locator("#costs tbody tr").first).to_be_visible()  # all is there: nothing moves any more
     before = _curve(page, "slice")
     plot.scroll_into_view_if_needed()
     box = plot.bounding_box()

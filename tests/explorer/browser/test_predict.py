@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from featlab.experiments.text import experiment_from_text
 from featlab.theory import predict
@@ -58,6 +58,36 @@ def test_theory_follows_a_slider_and_is_that_of_the_package(opened: Opened) -> N
     expect(page.locator("#dial-step_size + .hint, output[for=dial-step_size]").first).to_have_text("0.2")
 
 
+def test_what_takes_longer_says_how_long_and_a_slider_drags_the_curve_along(opened: Opened) -> None:
+    page = opened(_address(BATCH).replace("predict", "race"))
+    expect(page.locator("#said math")).to_be_visible()
+    held: list[Route] = []
+    waiting = [True]
+    page.route("**/api/v1/predict", lambda route: held.append(route) if waiting else route.continue_())
+    page.locator("nav a[data-view=predict]").click()
+    expect(page.locator("#theory-status")).to_have_text(re.compile(r"^Computing the theory … about \d+(\.\d)? s$"))
+    expect(page.locator("#theory-status .spinner")).to_be_visible()
+    waiting.clear()
+    for route in held:
+        route.continue_()
+    expect(page.locator("#theory-time[data-draft=false]")).to_be_visible()
+    # Twenty places of a slider within a second: the curve is drawn again on the way, not only at the end.
+    curves = page.evaluate(
+        """async () => {
+          const slider = document.getElementById("dial-step_size"), plot = document.getElementById("plot-risk");
+          let drawn = 0;
+          plot.on("plotly_afterplot", () => { drawn += 1; });
+          for (let move = 0; move < 20 || (drawn < 2 && move < 2000); move++) {
+            slider.value = Number(slider.min) + ((move % 100) + 20) * Number(slider.step);
+            slider.dispatchEvent(new Event("input", { bubbles: true }));
+            await new Promise((done) => setTimeout(done, 40));
+          }
+          return drawn;
+        }"""
+    )
+    assert curves >= 2
+
+
 def test_simulate_pause_cancel_and_simulate_again(opened: Opened) -> None:
     page = opened(SGD.replace("dim=1000", "dim=10000") + "&x.seeds=60")  # long enough to press a button
     expect(page.locator("#theory-time")).to_be_visible()
@@ -105,6 +135,7 @@ def test_what_a_learner_refuses_is_said(opened: Opened) -> None:
 def test_the_spectrum_of_one_giant_step_has_the_outlier_of_the_theory(opened: Opened) -> None:
     page = opened("#/predict?target=h1&x.learner=giant-steps&x.dim=200&x.samples=2000&x.width=8&x.seeds=1")
     expect(page.locator("#plot-spectrum .main-svg").first).to_be_visible()
+    expect(page.locator("#theory-time[data-draft=false]")).to_be_visible()
     drawn = page.evaluate("[...document.getElementById('plot-spectrum').data].map(one => [one.type, one.x[0]])")
     lines = [place for kind, place in drawn if kind == "scatter"]
     asked = {

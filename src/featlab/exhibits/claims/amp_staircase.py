@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from featlab import exhibits as ex
-from featlab.exhibits.message_passing import END, Runs, agreement, amp_part, errors
+from featlab.exhibits.message_passing import BIAS, END, Runs, agreement, amp_part, errors, growth, informed, located
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,27 +21,33 @@ if TYPE_CHECKING:
 
 TARGET, PARITY = "h1**2 + sign(h1*h2*h3)", "sign(h1*h2)"
 FIRST, SECOND = 0.5752, np.pi**2 / 4
-NONE, BETWEEN, ABOVE = 0.4, 2.0, 6.0
-# Where q1 jumps to 1 (`featlab.theory.bayes.thresholds`), and ratios before it.
-JUMP = 1.4002
+NONE, BETWEEN, ABOVE, FOUND = 0.4, 2.0, 6.0, 0.2
+JUMP = 1.4002  # of q1, to 1 (`featlab.theory.bayes.thresholds`)
 _EARLY = (0.4, FIRST, 0.65, 0.8, 0.95, 1.1, 1.25, 1.35, 1.4)
-_EARLIER = {1.25: 0.533, 1.4: 0.808}
-FOUND = 0.2
 _LOOKS = (0, 2, 4, 6, 8, 10, 13, 16, 19, 22, 25, 28, 32, 36, 40, 45, 50, 60)
 _RATIOS = (NONE, 0.6, 0.8, 1.0, 1.2, 1.35, 1.5, 1.75, BETWEEN, 2.5, 2.75, 3.0, 3.5, 4.0, 5.0, ABOVE)
-_FEWER = Runs((BETWEEN, 3.5, ABOVE), 1, repeats=6, looks=_LOOKS, iterations=150)
+_FEWER = Runs((BETWEEN, 3.5, ABOVE), 1, repeats=4, looks=_LOOKS, iterations=100)
 _SIZES = {
     ex.Size.QUICK: {500: Runs((BETWEEN, ABOVE), 8, looks=_LOOKS[:-1:2], iterations=60)},
     ex.Size.PAPER: {500: Runs(_RATIOS, 72, looks=_LOOKS), 10**4: _FEWER},
     ex.Size.LARGE: {500: Runs(_RATIOS, 72, looks=_LOOKS), 10**5: _FEWER},
 }
 _SOURCE, _LARGER = "d500", ("d10000", "d100000")
-_LINE = "line"
+_RANDOM, _LINE = (_SOURCE, *_LARGER), "line"
+# From informed starts, beyond quick: h1 around the first threshold; h2 and h3 around the second, from the tenth
+# iteration on, when h1 is known; h1 on both sides of its jump.
+_INFORMED: dict[str, tuple[int, Runs]] = {
+    "first": (10**6, Runs((0.5, 0.55, 0.6, 0.65), 4, repeats=4, looks=(0,), iterations=6, rule=informed(0.02))),
+    "second": (10**5, Runs((2.3, 2.5, 2.7), 2, repeats=6, looks=(10,), iterations=14, rule=informed(0.6))),
+    "jump": (10**5, Runs((1.35, 1.5), 1, repeats=4, looks=range(5, 40, 5), iterations=40, rule=informed(0.2))),
+}
 
 
 def studies(size: ex.Size) -> Mapping[str, ex.Part]:
-    """The source's dimension, and a larger one."""
-    return {f"d{dim}": amp_part(TARGET, dim, runs, key=43) for dim, runs in _SIZES[size].items()}
+    """Informed starts; the source's dimension, and a larger one."""
+    asked = {} if size is ex.Size.QUICK else _INFORMED
+    told = {name: amp_part(TARGET, dim, runs, 46, ["overlap"]) for name, (dim, runs) in asked.items()}
+    return {**told, **{f"d{dim}": amp_part(TARGET, dim, runs, 43) for dim, runs in _SIZES[size].items()}}
 
 
 def staircase_errors(first: Floats, others: Floats) -> tuple[Floats, Floats]:
@@ -59,9 +65,9 @@ def theory(data: ex.Data) -> ex.Data:
     """State evolution at the measured ratios, and along lines: once h1 is known the others follow the 2-parity."""
     from featlab.theory.bayes.state_evolution import overlap_curve
 
-    found = {}
-    for name, part in data.items():
-        ratios = part["ratio"].values
+    found = {name: ex.predict_over(data[name], "ratio") for name in _INFORMED if name in data}
+    for name in data.keys() - found.keys():
+        ratios = data[name]["ratio"].values
         found[name] = _evolved(ratios, *overlap_curve(TARGET, ratios.tolist()).diagonal[:, :2].T)
     early, late = np.array(_EARLY), np.linspace(JUMP, 6.0, 91)
     first = overlap_curve(TARGET, early.tolist()).diagonal[:, 0]
@@ -75,10 +81,9 @@ def _evolved(ratios: Floats, first: Floats, others: Floats) -> ex.Dataset:
     import xarray as xr
 
     overlap = np.stack([first, others, others], axis=-1)[..., None] * np.eye(3)
-    risk, posterior = staircase_errors(first, others)
-    axes = ("ratio", "neuron", "direction")
-    named = {"overlap": (axes, overlap), "risk": ("ratio", risk), "posterior_risk": ("ratio", posterior)}
-    return xr.Dataset(named, {"ratio": ratios})
+    named = zip(("risk", "posterior_risk"), staircase_errors(first, others), strict=True)
+    errors = {name: ("ratio", values) for name, values in named}
+    return xr.Dataset({"overlap": (("ratio", "neuron", "direction"), overlap), **errors}, {"ratio": ratios})
 
 
 def first(data: ex.Dataset) -> ex.Array:
@@ -102,9 +107,7 @@ def _at(quantity: ex.Reading, ratio: float, words: str) -> ex.Of:
     return ex.Of(quantity, _SOURCE, {**END, "ratio": ratio}, words)
 
 
-def _before_the_jump(view: ex.View, name: str) -> list[ex.Number]:
-    q1 = first(view.theory[_LINE])
-    return [ex.Number(name.format(ratio=at), q1.sel(ratio=at).item(), earlier=old) for at, old in _EARLIER.items()]
+_FIRST_GROWS, _OTHERS_GROW = growth(slice(1)), growth(slice(1, None))
 
 
 def animation(view: ex.View) -> Iterator[Figure]:
@@ -115,8 +118,9 @@ def animation(view: ex.View) -> Iterator[Figure]:
     shown = {words: ex.Of(of, _SOURCE, {"ratio": ABOVE}) for words, of in {"h1": first, "h2 and h3": others}.items()}
     times = view.data[_SOURCE]["time"].values
     for stop in np.flatnonzero(times <= _LOOKS[-1]) + 1:
-        title = f"y = h1^2 + sign(h1 h2 h3), n = {ABOVE:g} d: iteration {times[stop - 1]:g}"
-        made, (axes,) = panels([title], x="iteration of message passing", y="overlap")
+        made, (axes,) = panels(
+            [f"{TARGET}, n = {ABOVE:g} d: iteration {times[stop - 1]:g}"], x="iteration", y="overlap"
+        )
         for colour, (words, of) in zip(SERIES, shown.items(), strict=False):
             paths = view.measured(of).values[:, :stop]
             axes.plot(times[:stop], paths.T, color=colour, linewidth=0.8, alpha=0.5)
@@ -141,9 +145,10 @@ EXHIBIT = ex.Exhibit(
     "(pi^2/4) d, once h1 is known.",
     document=ex.MULTI_INDEX,
     papers=("troiani2024",),
-    protocol="Bayes-AMP with damping .35 from rows of norm .03 independent of the target, up to 200 iterations (150 at "
+    protocol="Bayes-AMP with damping .35 from rows of norm .03 independent of the target, up to 200 iterations (100 at "
     "the larger dimension, 60 at the quick size). Overlaps are taken up to signed permutations; found means above .2. "
-    "Allowed bias: .25/sqrt(d).",
+    "Allowed bias: .25/sqrt(d). Thresholds are where a small overlap neither grows nor falls, without damping, from "
+    "starts with Q = M = .02 I for h1, and .6 I for h2 and h3, from the tenth iteration on.",
     caption="Lines are state evolution, points the mean over runs of message passing with two standard errors. The "
     "animation shows single runs (thin) and their mean over iterations.",
     studies=studies,
@@ -160,18 +165,23 @@ EXHIBIT = ex.Exhibit(
         ),
         **agreement(both, _SOURCE, ABOVE),
         **agreement(both, _LARGER, BETWEEN),
+        f"at d = {{dim}} a small overlap of h1 neither grows nor falls at n/d = {FIRST}": located(
+            ex.Of(_FIRST_GROWS, "first"), FIRST
+        ),
+        f"at d = {{dim}} those of h2, h3 neither grow nor fall at n/d = {SECOND:.3f}, once h1 is known": located(
+            ex.Of(_OTHERS_GROW, "second"), SECOND
+        ),
+        f"at n = {{ratio}} d, d = {{dim}}, on one side of the jump at {JUMP:.2f}, h1 goes as in state evolution": (
+            ex.Close(ex.Of(first, "jump"), each="ratio", allowance=BIAS)
+        ),
     },
     numbers={
-        "overlap of h1, n = {ratio:g} d, d = {dim}": ex.Value(ex.Of(first, where=END), each="ratio"),
-        "overlap of h2, h3, n = {ratio:g} d, d = {dim}": ex.Value(ex.Of(others, where=END), each="ratio"),
-        "q1 of state evolution, n = {ratio:g} d": _before_the_jump,
+        "overlap of h1, n = {ratio:g} d, d = {dim}": ex.Value(ex.Of(first, (*_RANDOM, "jump"), END), each="ratio"),
+        "overlap of h2, h3, n = {ratio:g} d, d = {dim}": ex.Value(ex.Of(others, _RANDOM, END), each="ratio"),
+        "growth of h1 per iteration, n = {ratio:g} d, d = {dim}": ex.Value(ex.Of(_FIRST_GROWS, "first"), each="ratio"),
+        "growth of h2, h3 per iteration, n = {ratio:g} d": ex.Value(ex.Of(_OTHERS_GROW, "second"), each="ratio"),
     },
-    remarks=(
-        "An earlier state evolution by Monte Carlo gave other q1 at n = 1.25 d and 1.4 d; here it is by quadrature.",
-        "q1 jumps from .851 to 1 at n = 1.4001 d.",
-        "Once h1 is known exactly, h2 and h3 have the overlaps of a 2-parity at the same n/d.",
-        "At d = 500 both transitions are rounded, so agreement there is only asked well above them.",
-    ),
+    remarks=("q1 jumps from .851 to 1 at n = 1.4001 d. From then on h2 and h3 are a 2-parity at the same n/d.",),
     figure={
         "y = h1^2 + sign(h1 h2 h3): overlaps": ex.Panel(
             _overlay(first, _SOURCE, "h1, d = {dim:,}", 0, "h1, theory"),

@@ -14,13 +14,14 @@ import numpy as np
 from featlab import exhibits as ex
 
 RECOVERED = 0.35  # half of what the overlap tends to
-# Dimensions, seeds side by side, repeats: the slope of the half time in log d takes some hundred runs.
+# Dimensions, seeds side by side, repeats with the inner step: the slope of the half time takes some hundred runs.
 _SIZES = {
     ex.Size.QUICK: ([256], 24, 1),
-    ex.Size.PAPER: ([500, 2000, 8000], 96, 4),
-    ex.Size.LARGE: ([2000, 8000, 32_000], 96, 4),
+    ex.Size.PAPER: ([250, 500, 1000, 2000, 4000, 8000], 96, 4),
+    ex.Size.LARGE: ([2000, 4000, 8000, 16_000, 32_000], 96, 4),
 }
 _LAST = 700.0
+_FAR = 10**6  # where the overlap of a start is tiny
 _RULE = {
     "target": "He4(h1)",
     "step_size": "0.03/d",
@@ -41,20 +42,20 @@ def studies(size: ex.Size) -> Mapping[str, ex.Part]:
     """The same rule with the inner step and without, from random starts."""
     dims, seeds, repeats = _SIZES[size]
 
-    def part(key: int, words: str, **learner: str) -> ex.Part:
+    def part(key: int, words: str, dims: list[int], repeats: int = 1, **learner: str) -> ex.Part:
         study = ex.Study({**_RULE, "seeds": seeds, **learner}, {"dim": dims}, repeats=repeats, key=key)
-        return ex.Part(study, words=words, facts={"dims": len(dims)})
+        return ex.Part(study, words=words)
 
     return {
-        _INNER: part(114, "with the inner step", learner="extragradient", inner_step="0.5/d"),
-        _PLAIN: part(115, "one-pass SGD", learner="online-sgd"),
+        _INNER: part(124, "with the inner step", dims, repeats, learner="extragradient", inner_step="0.5/d"),
+        _PLAIN: part(125, "one-pass SGD", dims[-1:], learner="online-sgd"),
     }
 
 
 def theory(data: ex.Data) -> ex.Data:
     """The limit of large d at fixed n/d, from the typical overlap of a random start at the smallest dimension.
 
-    From another start it is the same curve, later by log(d) / (2 g), g from the first doubling.
+    From another start it is the same curve, later by log(d) / (2 g), g from the first doubling of a tiny overlap.
     """
     import xarray as xr
 
@@ -63,7 +64,8 @@ def theory(data: ex.Data) -> ex.Data:
     dims = data[_INNER]["dim"]
     curve = abs(ex.predict_at(data[_INNER], dim=int(dims[0]), times=np.linspace(0.0, _LAST, 71).tolist())[["overlap"]])
     times, values = curve["time"].values, curve["overlap"].values.ravel()
-    rate = np.log(2) / hitting_times(times, np.log2(values / values[0]), 1.0)
+    tiny = abs(ex.predict_at(data[_INNER], dim=_FAR, times=times.tolist())["overlap"]).values.ravel()
+    rate = np.log(2) / hitting_times(times, np.log2(tiny / tiny[0]), 1.0)
     delay = np.log(dims / dims[0].item()) / (2 * rate)
     inner = curve.assign(rate=rate, delay=delay, half=hitting_times(times, values, RECOVERED) + delay)
     return {_INNER: inner, _PLAIN: xr.Dataset({"overlap": 0.0})}
@@ -82,10 +84,31 @@ def half_time(data: ex.Dataset) -> ex.Array:
     return ex.hitting_time("overlap", RECOVERED)(data).clip(max=_LAST)
 
 
-def growth(data: ex.Dataset) -> ex.Array:
-    """Of the half time with log d, from the smallest dimension to the largest."""
-    ends = half_time(data).isel(dim=[0, -1])
-    return ends.diff("dim") / np.log(ends["dim"].values[1] / ends["dim"].values[0])
+def start_square(data: ex.Dataset) -> ex.Array:
+    """d m^2 at the start: chi-squared with one degree of freedom as d grows."""
+    return (_SIZE(data) ** 2).isel(time=0, drop=True) * data["dim"]
+
+
+def _grows(view: ex.View, statement: str) -> list[ex.Check]:
+    """The slope of the half time in log d, over all dimensions, of times from which the luck of the start is taken.
+
+    The luck is log|z|, |z| and z^2 less their means, z = sqrt(d) m_0 ~ N(0, 1); their coefficients, the same at all
+    d, are fitted. That takes no mean off, and so does not move the slope.
+    """
+    from featlab.exhibits.checks import straight
+
+    dims = view.data[_INNER]["dim"].values
+    if len(dims) < 2:
+        return []
+    times, squares = (
+        view.measured(ex.Of(of, _INNER)).isel(neuron=0, direction=0).transpose("run", "dim").values
+        for of in (half_time, start_square)
+    )
+    luck = np.stack([np.log(squares) / 2, np.sqrt(squares), squares], axis=-1)
+    centred = (luck - luck.mean(axis=0)).reshape(-1, 3)
+    effect = np.linalg.lstsq(centred, (times - times.mean(axis=0)).ravel())[0]
+    fair = times - (luck - [-(np.euler_gamma + np.log(2)) / 2, np.sqrt(2 / np.pi), 1.0]) @ effect
+    return [straight(statement, np.log(dims), fair, 0.5 / view.theory[_INNER]["rate"].item())]
 
 
 def _middle(samples: np.ndarray) -> tuple[float, float]:
@@ -103,21 +126,19 @@ EXHIBIT = ex.Exhibit(
     document=ex.MULTI_INDEX,
     papers=("arnaboldi2024",),
     protocol="One relu neuron of threshold 1/2 on the sphere, correlation loss, steps .03/d, inner step .5/d, random "
-    "start, 700 d samples.",
+    "start, 700 d samples. Half times scatter with the start: what it explains is regressed out.",
     caption="Points are medians over seeds with two standard errors. Lines: the limit of large d from an overlap of "
     "1/sqrt(d), a curve that comes later by log(d) / (2 g).",
     studies=studies,
     theory=theory,
     checks={
         "d = {dim}: He4 is found (|m| > 0.35) after {time:g} d samples with the inner step only": ex.Contrast(
-            ex.Of(found, _INNER, _END), ex.Of(found, _PLAIN, _END), each="dim"
+            ex.Of(found, _INNER, _END), ex.Of(found, _PLAIN, {**_END, "dim": ex.LAST}), each="dim"
         ),
         "d = {dim}: those that have found it have the predicted overlap": ex.Close(
             ex.Of(_SIZE, _INNER, _END, runs=found), each="dim", allowance=ex.root_d()
         ),
-        "the half time grows by 1/(2 g) with the logarithm of d, g the rate of the equation": ex.Close(
-            ex.Of(growth, _INNER), lambda at: 0.5 / at["rate"], only=lambda at: at["dims"] > 1
-        ),
+        "the half time grows by 1/(2 g) with the logarithm of d, g the rate of the equation": _grows,
     },
     numbers={
         "|m| {words}, d = {dim}": ex.Value(ex.Of(_SIZE, where=_END), each="dim", earlier=_EARLIER, by=("study", "dim")),
@@ -125,7 +146,9 @@ EXHIBIT = ex.Exhibit(
     },
     remarks="Half times scatter with the start: log|m| at random has a standard deviation of 1.1, over the rate g. "
     "Chance moves the overlap during the search as well, so that the time of the equation from 1/sqrt(d) is not the "
-    "mean over starts.",
+    "mean over starts. An earlier protocol took the slope from the first and the last of three dimensions, the start's "
+    "luck left in; 384 runs each could not tell. The judging of "
+    "this one crashed on an axis at first, and was mended before anything was seen.",
     figure={
         "He4: every sample used twice": ex.Panel(
             ex.Overlay(

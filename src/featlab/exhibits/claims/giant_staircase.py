@@ -7,7 +7,6 @@ first layer has learned exactly U_t: the talk's conjecture 1, proven in expectat
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -19,14 +18,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _OPPOSITE, _EQUAL, _THIRD, _FOURTH = "example 1", "example 2", "example 3, first case", "example 3, second case"
-# Where He3 of a known direction is needed, neurons must differ: biases, more samples and larger steps.
-_BIASED = {"width": 32, "biases": "gaussian", "steps": 3, "scale": [4, 2, 2]}
+# Where a direction is seen through another one's nonlinearity, neurons must differ (biases), and large steps need many
+# samples: eta^2 E[y^2] d / (2 n) is what noise adds to |w|^2 = 1. The steps c and n/d are those for which the recursion
+# of d -> infinity, without the residual (the correlation loss), leaves the last value well above chance at that d.
+_BIASED = {"seeds": 1, "width": 32, "biases": "gaussian", "steps": 3, "loss": "correlation"}
 _CASES: dict[str, tuple[str, int, dict[str, Any]]] = {  # target, samples over dimension, what else is its own
     _OPPOSITE: ("h1 + He2(h1) + h2 - He2(h2)", 4, {}),
     _EQUAL: ("h1 + He2(h1) + h2 + He2(h2)", 4, {}),
     _THIRD: ("h1 + h1*h2 + h1*h3", 4, {}),
-    _FOURTH: ("h1 + h1*h2 + He3(h1)*h3", 32, _BIASED),
-    "three stairs": ("h1 + He3(h1)*h2 + He3(h2)*h3", 32, _BIASED),
+    _FOURTH: ("h1 + h1*h2 + He3(h1)*h3", 128, {**_BIASED, "scale": [8, 8, 4]}),
+    "three easy stairs": ("h1 + h1*h2 + h2*h3", 128, {**_BIASED, "dim": 40_000, "scale": [2, 8, 16]}),
+    "three stairs": ("h1 + He3(h1)*h2 + He3(h2)*h3", 256, {**_BIASED, "dim": 200_000, "scale": [4, 16, 64]}),
 }
 _SIZES: dict[ex.Size, dict[str, Any]] = {
     ex.Size.QUICK: {"dim": 1000, "seeds": 10, "width": 16, "steps": 2, "design": "dense"},
@@ -34,8 +36,8 @@ _SIZES: dict[ex.Size, dict[str, Any]] = {
     ex.Size.LARGE: {"dim": 10**6, "seeds": 10, "width": 64, "steps": 4, "design": "virtual"},
 }
 _OBSERVED = ["overlap", "gram", "subspace", "second_layer", "biases"]
-_FOUND = 2.0  # a direction is found when its singular value is so many times that of an untrained layer
-_PREDICTED_SEEDS = 4
+_CLIMBS = (_FOURTH, "three easy stairs", "three stairs")
+_PREDICTED_SEEDS, _FOUND = 4, 2.0  # a direction is found when its value is so many times that of an untrained layer
 # Second (1) and third (2) singular value after step 2, d = 10^4.
 _EARLIER = {(_OPPOSITE, 1): 0.171, (_EQUAL, 1): 0.010, (_THIRD, 1): 0.123, (_THIRD, 2): 0.008, (_FOURTH, 2): 0.0344}
 
@@ -44,9 +46,10 @@ def studies(size: ex.Size) -> Mapping[str, ex.Part]:
     """The talk's examples; at quick size the first two."""
     sizes, parts = _SIZES[size], {}
     for place, (name, (target, ratio, own)) in enumerate(_CASES.items()):
-        fixed = {"target": target, "learner": "giant-steps", "second_layer": "gaussian", **sizes}
-        fixed |= {"samples": ratio * sizes["dim"], **own}
-        study = ex.Study(fixed, key=241 + place, observe=_OBSERVED)
+        fixed = {"target": target, "learner": "giant-steps", "second_layer": "gaussian", **sizes, **own}
+        fixed["samples"] = ratio * fixed["dim"]
+        repeats = sizes["seeds"] // fixed["seeds"]  # in processes of their own where one takes long
+        study = ex.Study(fixed, key=241 + place, repeats=repeats, observe=_OBSERVED)
         parts[name] = ex.Part(study, names={"component": {0: "first", 1: "second", 2: "third"}})
     return parts if size is not ex.Size.QUICK else {name: parts[name] for name in (_OPPOSITE, _EQUAL)}
 
@@ -110,16 +113,7 @@ def _climbed(view: ex.View, name: str, statement: str) -> ex.Check:
     floor, right, wrong = said["floor"].item(), said["dimension"].values, said["other"].values
     counts = (values > floor).sum("component").values
     runs = [np.all(counts == claimed, axis=1) for claimed in (right, wrong)]
-    check = contrast(statement, *runs, name=_words(right), control_name=_words(wrong))
-    if check.result is ex.CheckResult.HOLDS or np.any(counts > right):
-        return check
-    least = float(values.mean("run").isel(time=-1, component=right[-1] - 1))
-    if least < floor / _FOUND:
-        needs = f"larger d: a value, {least:.2g}, is at chance level"
-        return replace(check, result=ex.CheckResult.CANNOT_TELL, needs=needs)
-    needed = view.data[name]["dim"].item() * (floor / least) ** 2
-    needs = f"d above {needed:.1g} if the smallest value stays at {least:.2g}: the floor falls as 1/sqrt(d)"
-    return replace(check, result=ex.CheckResult.CONVERGES, needs=needs)
+    return contrast(statement, *runs, name=_words(right), control_name=_words(wrong))
 
 
 def _panel(name: str) -> ex.Panel:
@@ -165,10 +159,12 @@ EXHIBIT = ex.Exhibit(
     "recursion on conditional linear parts gives; equal teachers stop it at dimension one.",
     document=ex.GIANT_STEPS,
     papers=("dandi2023",),
-    protocol="Relu neurons on the sphere with a ~ N(0, 1), n = 4 d fresh samples a step, eta = p. Where He3 of a known "
-    "direction is needed (example 3, second case, and three stairs) neurons must differ: N(0, 1) biases, 32 neurons, "
-    "n = 32 d, eta = (4, 2, 2) p; with a = +-1 and no bias the third direction stays at the floor. A direction is "
-    "found when its singular value of the matrix of cosines over sqrt(p) is twice that of random rows.",
+    protocol="Relu neurons on the sphere with a ~ N(0, 1), n = 4 d fresh samples a step, eta = p, squared loss, "
+    "d = 10^4. The last three targets have N(0, 1) biases, 32 neurons, the correlation loss and larger steps, by the "
+    "recursion of d -> infinity: eta = (8, 8, 4) p and n = 128 d (example 3, second case), (2, 8, 16) p, n = 128 d and "
+    "d = 4 * 10^4 (three easy stairs), (4, 16, 64) p, n = 256 d and d = 2 * 10^5 (three stairs). A direction is found "
+    "when its singular value of the matrix of cosines over sqrt(p) is twice that of random rows. If ten runs cannot "
+    "tell, ten more are made.",
     caption="Points: mean over seeds with two standard errors; lines: limit of large d from the same starts; the "
     "dotted line is twice the chance level. The animation shows the neurons of one seed.",
     studies=studies,
@@ -182,6 +178,7 @@ EXHIBIT = ex.Exhibit(
             theory="{study}, limit",
         ),
     },
+    looks=2,
     numbers={
         "{study}: singular value {place} after step 2": ex.Value(
             ex.Of("subspace", where={"time": 2.0}),
@@ -190,9 +187,13 @@ EXHIBIT = ex.Exhibit(
             only=lambda at: at["component"] > 0,
             earlier=_EARLIER,
             by=("study", "component"),
-        )
+        ),
+        "{study}: singular value {place} after step 3": ex.Value(
+            ex.Of("subspace", _CLIMBS, {"time": 3.0}), False, each="component", only=lambda at: at["component"] > 1
+        ),
     },
-    remarks="The prototype ran at d = 10^4; what is not found there is of order 1/sqrt(d).",
+    remarks="An earlier protocol had eta = (4, 2, 2) p, n = 32 d and d = 10^4 where there is He3: noise, 104/32 of "
+    "|w|^2, drowned the last of three stairs, which is .003 there in the recursion.",
     figure={f"{name}: dimension {{dimensions}}\n{{target}}": _panel(name) for name in _CASES},
     animation=animation,
     shows=("giant_staircase",),

@@ -6,9 +6,8 @@ for each power of d.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -44,15 +43,26 @@ def studies(size: ex.Size) -> Mapping[str, ex.Part]:
 @cache
 def best(dim: int, power: float) -> tuple[float, float]:
     """The least risk of theory at n = d^power, p = 2 n, and its ridge."""
+    samples, risk = round(dim**power), _risk(dim)
+    ridges = [penalty / samples for penalty in _PENALTIES]
+    return min((risk(samples=samples, width=2 * samples, ridge=ridge), ridge) for ridge in ridges)
+
+
+@cache
+def _risk(dim: int) -> Callable[..., float]:
+    """Of samples, width and ridge: with the exact eigenvalues, and far out with their leading order in 1/d."""
     from featlab.gaussian.activations import activation
     from featlab.targets import target
+    from featlab.theory.kernels.harmonics import harmonic_features_risk, harmonic_spectrum
     from featlab.theory.kernels.predictor import degree_energies
     from featlab.theory.kernels.random_features import random_features_risk
 
-    samples, relu, energies = round(dim**power), activation("relu"), degree_energies(target(_TARGET), _DEGREES)
-    sizes = {"dim": dim, "samples": samples, "width": 2 * samples, "bias": _BIAS}
-    ridges = [penalty / samples for penalty in _PENALTIES]
-    return min((random_features_risk(relu, energies, ridge=ridge, **sizes), ridge) for ridge in ridges)
+    relu, wanted = activation("relu"), target(_TARGET)
+    if dim == _FAR:
+        energies = degree_energies(wanted, _DEGREES)
+        return partial(random_features_risk, relu, energies, dim=dim, bias=_BIAS)
+    spectrum = harmonic_spectrum(relu, lambda fields: wanted.link(fields[..., None]), dim, _DEGREES, _BIAS)
+    return partial(harmonic_features_risk, spectrum)
 
 
 def theory(data: ex.Data) -> ex.Data:
@@ -73,24 +83,6 @@ def _line(dim: int, powers: np.ndarray) -> ex.Dataset:
     return xr.Dataset({"risk": ("kappa", [best(dim, power)[0] for power in powers.tolist()])}, {"kappa": powers})
 
 
-def _agreement(view: ex.View, statement: str) -> list[ex.Check]:
-    """The theory is one of large d: where it fails at a small d and holds at the largest, it tends to hold."""
-    found = ex.Close("risk", allowance=(1.0, 1.0)).judge(view, statement)
-    needs = "larger d: the worst miss is " + ", ".join(_worst(view, name) for name in view.data)
-    return [
-        replace(check, result=ex.CheckResult.CONVERGES, needs=needs)
-        if check.result is ex.CheckResult.FAILS and found[-1].passed
-        else check
-        for check in found
-    ]
-
-
-def _worst(view: ex.View, study: str) -> str:
-    of = ex.Of("risk", study)
-    miss = view.measured(of).mean("run").squeeze("time") / view.predicted(of) - 1
-    return f"{float(abs(miss).max()):.0%} at d = {view.data[study]['dim'].item()}"
-
-
 def _order(view: ex.View, statement: str) -> list[ex.Check]:
     """Of the kappa that there are one below 1, one between 1 and 2, one above 2."""
     found = []
@@ -107,6 +99,12 @@ def _distances(view: ex.View, offset: float) -> list[float]:
 
     risk = view.theory["far"]["risk"].sel(kappa=list(_STEPS), method="nearest").values
     return [abs(risk[k] - unexplained_variance(_TARGET, degree=k).value - offset) for k in range(len(_STEPS))]
+
+
+def _steps(view: ex.View, statement: str) -> ex.Check:
+    """That the theory far out has the steps, to 2% of Var f."""
+    distance, control = max(_distances(view, 0.0)), min(_distances(view, 1.0))
+    return ex.identity(statement, distance, 0.06, control="the steps of one degree less", control_difference=control)
 
 
 def _sharp(axes: Any, view: ex.View) -> None:
@@ -126,25 +124,27 @@ EXHIBIT = ex.Exhibit(
     papers=("mei2022", "defilippis2024"),
     protocol="Ridge regression on p = 2 n features relu(<w, x> + 1/2) of a target with energy one in each of the "
     "degrees 1, 2, 3. The bias gives relu the degree 3 that it lacks. The ridge is the best one by theory, chosen "
-    "before the run. Theory is a deterministic equivalent at finite d, with the eigenvalues of the kernel to leading "
-    "order in 1/d; 1/d is the allowance. That a miss at a smaller d, where the largest d agrees, counts as finite "
-    "size was decided after d = 16 had missed it at n = d^3.",
+    "before the run. Theory is a deterministic equivalent at finite d, with the exact eigenvalues of the kernel; 1/d "
+    "is the allowance. At d = 10^8, where they are those of leading order, it must be within 2% of Var f of "
+    "||P_(>k) f||^2 at kappa = 1/2, 3/2, 5/2.",
     caption="Lines: deterministic equivalent at each d; points: mean over seeds with two standard errors.",
     studies=studies,
     theory=theory,
     checks={
-        "d = {dim}: the risk is that of the deterministic equivalent at every n": _agreement,
-        "d = {dim}: each step of kappa leaves less": _order,
-        "at d = 1e+08 the theory is within 2% of Var f of ||P_(>k) f||^2 at kappa = 1/2, 3/2, 5/2": ex.Identity(
-            lambda view, at: max(_distances(view, 0.0)),
-            0.06,
-            control="the steps of one degree less",
-            control_difference=lambda view, at: min(_distances(view, 1.0)),
+        "d = {dim}: the risk is that of the deterministic equivalent at every n, which has the steps at large d": (
+            ex.InTheLimit(ex.Close("risk", allowance=(1.0, 1.0)), _steps)
         ),
+        "d = {dim}: each step of kappa leaves less": _order,
     },
     numbers={"risk, d = {dim}, n = d^{kappa:g}": ex.Value("risk", each=_PAIR)},
-    remarks="At the sizes that can be simulated no plateau is visible: the width of a step in kappa is of order 1/log "
-    "d. What is tested there is the theory at finite d, and that theory has the steps.",
+    remarks=(
+        "At the sizes that can be simulated no plateau is visible: the width of a step in kappa is of order 1/log d.",
+        (
+            "Earlier eigenvalues, to leading order in 1/d, gave .342 at d = 16, n = d^3, where .716 (.015) was "
+            "measured, and the miss was counted as finite size. The exact ones give .709: a share of the target near "
+            "6/d is along no feature."
+        ),
+    ),
     figure={
         "Random features: one degree for each power of d": ex.Panel(
             _sharp,

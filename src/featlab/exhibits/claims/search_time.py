@@ -39,7 +39,7 @@ class Case:
 # start and change the constant, not the power. There 1.5 would be the power of the lower bound.
 CASES = {
     1: Case("h1", "relu", 0.5, "4.8", "d", 1, 1.25),
-    2: Case("He2(h1)", "He2", 0.125, "3.44*log(dim) - 2.9", "d log d"),
+    2: Case("He2(h1)", "He2", 0.125, "3.44*log(dim) + 3", "d log d"),
     3: Case("He3(h1)", "He3", 0.48, "0.47*dim", "d^2", 2, 1.5, batch=16),
 }
 _RULE = {
@@ -47,13 +47,14 @@ _RULE = {
     "looks": 121,
 }  # fmt: skip
 _LONG = {ex.Size.PAPER: [100, 1000, 10_000, 100_000], ex.Size.LARGE: [1000, 10_000, 100_000, 10**6]}
+_LIMIT = 1000  # the least dimension at which the limit of large d is asked for constants, at exponents 1 and 2
 _SHORT = {
     ex.Size.QUICK: [64, 192, 576],
     ex.Size.PAPER: [128, 256, 512, 1024],
     ex.Size.LARGE: [256, 512, 1024, 2048],
 }
 _SEEDS = {ex.Size.QUICK: 32, ex.Size.PAPER: 128, ex.Size.LARGE: 256}
-_MORE_SEEDS = {2: 4}  # the slope in log d is told from its constant by the scatter of random starts alone
+_REPEATS = {2: 16}  # the slope in log d is told from its constant by the scatter of random starts alone
 
 
 def studies(size: ex.Size) -> Mapping[str, ex.Part]:
@@ -64,13 +65,16 @@ def studies(size: ex.Size) -> Mapping[str, ex.Part]:
         step = f"{case.scale}/d" if order < 3 else f"{case.scale}/d^{order / 2}"
         own = {"target": case.text, "activation": case.activation, "step_size": step, "batch": case.batch}
         start = {"cosine": "dim**-0.5"} if order > 2 else {}
-        fixed = {**_RULE, **own, "seeds": _SEEDS[size] * _MORE_SEEDS.get(order, 1)}
+        fixed = {**_RULE, **own, "seeds": _SEEDS[size]}
         facts = {"order": order, "claimed": case.claimed, "wrong": case.wrong}
-        study = ex.Study(fixed, {"dim": dims}, {"last": case.last, **start}, key=180 + order)
+        derived, repeats = {"last": case.last, **start}, _REPEATS.get(order, 1)
+        study = ex.Study(fixed, {"dim": dims}, derived, repeats=repeats, key=190 + order)
         return ex.Part(study, "featlab.runners.searches:RUNNER", words=case.law, facts=facts)
 
-    long = {f"exponent-{order}": part(order, _LONG[size]) for order in (1, 2) if size is not ex.Size.QUICK}
-    return {**long, "exponent-3": part(3, _SHORT[size])}
+    if size is ex.Size.QUICK:
+        return {"exponent-3": part(3, _SHORT[size])}
+    dims = {1: _LONG[size], 2: [dim for dim in _LONG[size] if dim >= _LIMIT], 3: _SHORT[size]}
+    return {f"exponent-{order}": part(order, own) for order, own in dims.items()}
 
 
 def theory(data: ex.Data) -> ex.Data:
@@ -118,7 +122,7 @@ def _slope(view: ex.View, statement: str) -> list[ex.Check]:
 
     if not view.studies(_LOG):
         return []
-    searches = view.measured(ex.Of("search", _LOG))
+    searches = view.measured(ex.Of("search", _LOG, {"dim": lambda dim: dim >= _LIMIT}))
     slope = hitting_law(_neuron(2), CASES[2].scale).prefactor
     return [straight(statement.format(slope=slope), np.log(searches["dim"].values), searches.values, slope)]
 
@@ -156,7 +160,7 @@ EXHIBIT = ex.Exhibit(
         ),
         "at information exponent 2 it takes d (A log d + B) steps on average, A = {slope:.3f}": _slope,
         "at information exponent {order} and d = {dim} it takes {predicted:.2f} d steps on average": ex.Close(
-            ex.Of("search", _KNOWN), each="dim", only=lambda at: at["dim"] >= 1000, allowance=ex.root_d()
+            ex.Of("search", _KNOWN), each="dim", only=lambda at: at["dim"] >= _LIMIT, allowance=ex.root_d()
         ),
     },
     numbers={
@@ -165,8 +169,17 @@ EXHIBIT = ex.Exhibit(
             ex.Value(ex.Of("search", "exponent-3"), each="dim", summary=ex.median),
         )
     },
-    remarks="With the step 1/d that is often quoted for He2 on He2 in orthonormal normalisation the overlap stalls at "
-    "m^2 = 1/6 and never reaches 1/2: the noise of a step that large holds it there.",
+    remarks=(
+        (
+            "With the step 1/d that is often quoted for He2 on He2 in orthonormal normalisation the overlap stalls at "
+            "m^2 = 1/6 and never reaches 1/2: the noise of a step that large holds it there."
+        ),
+        (
+            "A first run with the line through d = 100 to 10^5, 512 seeds each, had A = 1.065 (.022). d = 100 does not "
+            "belong to it: an independent loop has 5.277 (.013) there, and 7.801 (.018) at d = 1000, where theory has "
+            "5.134 and 7.784. So the line begins at d = 1000, and there are four times as many seeds."
+        ),
+    ),
     figure={
         "how long one-pass SGD searches": ex.Panel(
             ex.Overlay(steps, "dim", points="exponent {order}: {words}", summary=ex.median),

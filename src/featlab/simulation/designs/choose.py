@@ -60,7 +60,14 @@ class DoesNotFit(FeatlabError):
 
 
 class Sizes(NamedTuple):
-    """The sizes of a run: the dimension d, the known axes of the frame, the `samples` asked for, the dtype."""
+    """The sizes of a run: the dimension d, the known axes of the frame, the `samples` asked for, the dtype.
+
+    Examples:
+        >>> import numpy as np
+        >>> from featlab.extending import Sizes
+        >>> Sizes(dim=1000, known=1, samples=3000, dtype=np.float32).batch
+        3000
+    """
 
     dim: int
     known: int
@@ -165,10 +172,11 @@ def choose(demand: Demand, equivariant: bool, kind: str = "auto", memory: int | 
 
 def _check_counted(demand: Demand, design: Design) -> None:
     """Arrays are indexed by 32 bits; what is swept over is counted by chunks."""
+    takes = f", here of {demand.of(design):,} bytes a seed"
     if demand.rows > _COUNTED and not demand.swept:
-        raise InvalidParameter("samples", demand.rows, f"at most {_COUNTED:,} in a batch that is kept")
+        raise InvalidParameter("samples", demand.rows, f"at most {_COUNTED:,} in a batch that is kept{takes}")
     if getattr(design, "frame", 0) > _COUNTED:
-        raise InvalidParameter("dim", demand.dim, f"at most {_COUNTED:,} where weights have all coordinates")
+        raise InvalidParameter("dim", demand.dim, f"at most {_COUNTED:,} where weights have all coordinates{takes}")
 
 
 def _fitting(designs: list[tuple[str, Design]], demand: Demand, available: int) -> list[tuple[str, Design]]:

@@ -13,7 +13,7 @@ from featlab.gaussian.hermite import Floats
 from featlab.targets import Target
 from featlab.targets.patterns import Wrapped, polynomial_and_parity, wrapped
 from featlab.theory.bayes.channel import Channel, ChannelAverages
-from featlab.theory.bayes.closed_forms import PhaseRetrieval, TwoParity
+from featlab.theory.bayes.closed_forms import PARITIES, Parity, PhaseRetrieval
 from featlab.theory.bayes.continuous import Continuous
 from featlab.theory.bayes.discrete import Discrete
 from featlab.theory.bayes.noisy import Noisy, smooth_enough
@@ -71,9 +71,9 @@ def _generic_channel(target: Target) -> Channel:
         return SingleIndex(target)
     if target.noise == 0 and fields <= 4 and label_law(target).discrete:
         return Discrete(target)
-    if fields + (target.noise > 0) > 3:
-        expected = "at most three directions and noise variables, or four if the labels are discrete or well smoothed"
-        raise InvalidParameter("target", target.text, expected + " by noise (5% of their deviation)")
+    if fields + (target.noise > 0) > 4:
+        expected = "at most four directions and noise variables, label noise counted as one"
+        raise InvalidParameter("target", target.text, expected)
     return Continuous(target)
 
 
@@ -85,7 +85,8 @@ def closed_form(target: Target) -> Channel | None:
         return PhaseRetrieval()
     if target.text == "h1**2":  # the level sets are those of |h1|; H differs by E[log |dy/d|z||] = E[log 2 |z|]
         return PhaseRetrieval(shift=-float(np.log(2)) - _MEAN_LOG_NORMAL)
-    if target.text == "sign(h1*h2)":
-        return TwoParity()
+    for rank, text in PARITIES.items():
+        if target.text == text:
+            return Parity(rank)
     link = polynomial_and_parity(target)
     return None if link is None else Staircase(target, link)

@@ -1,9 +1,9 @@
-"""Channels in closed form: real phase retrieval and two-parity."""
+"""Channels in closed form: real phase retrieval, parities of two and three directions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 from scipy.special import erfc
@@ -64,31 +64,43 @@ def parity_axis(q: float) -> tuple[Floats, Floats, Floats]:
     return erfc(ratio / np.sqrt(2)), 2 * weights, np.sqrt(2 / (np.pi * v)) * np.exp(-0.5 * ratio**2)
 
 
-class TwoParity:
-    """y = sign(z1 z2) at a diagonal overlap (q1, q2): Z = (1 + y e1 e2) / 2, e_i = erf(omega_i / sqrt(2 v_i)).
+@dataclass(frozen=True, eq=False)
+class Parity:
+    """y = sign(z1 .. zr), r = 2 or 3, at a diagonal overlap: Z = (1 + y e1 .. er)/2, e_i = erf(omega_i / sqrt(2 v_i)).
 
-    F_11 = E[(e1' e2)^2 / (1 - e1^2 e2^2)] with e1' = sqrt(2 / (pi v1)) exp(-omega1^2 / (2 v1)) and F_12 = 0 (Troiani et
-    al. 2024). An overlap that is not diagonal goes the generic way.
+    F_11 = E[(e1' e2 .. er)^2 / (1 - (e1 .. er)^2)] with e1' = sqrt(2 / (pi v1)) exp(-omega1^2 / (2 v1)) and F_12 = 0
+    (Troiani et al. 2024). An overlap that is not diagonal goes the generic way.
+
+    Attributes:
+        rank: r.
     """
 
+    rank: int
+
     def at(self, overlap: Floats) -> ChannelAverages:
-        """F and H at Q (2, 2)."""
-        if abs(overlap[0, 1]) > 1e-12:
+        """F and H at Q (r, r)."""
+        if np.max(np.abs(overlap - np.diag(np.diag(overlap)))) > 1e-12:
             return self._generic.at(overlap)
-        (x1, w1, slope1), (x2, w2, slope2) = (parity_axis(float(overlap[i, i])) for i in range(2))
-        error1, error2 = 1 - x1[:, None], 1 - x2
+        tails, weights, slopes = zip(*(parity_axis(float(q)) for q in np.diag(overlap)), strict=True)
+        tail, weight, slope = (np.meshgrid(*axes, indexing="ij", sparse=True) for axes in (tails, weights, slopes))
         # 1 - e1 e2 = c1 + c2 - c1 c2 with c = erfc, which does not cancel where both are close to 1.
-        below = x1[:, None] + x2 - x1[:, None] * x2
-        # Where both error functions are 1 to the last bit the label tells nothing: the slopes vanish faster than below.
+        below = reduce(lambda one, other: one + other - one * other, tail)
+        chance = reduce(np.multiply, weight)
+        # Where all error functions are 1 to the last bit the label tells nothing: the slopes vanish faster than below.
         seen = below > 0
-        unit = np.where(seen, np.outer(w1, w2) / np.where(seen, below * (2 - below), 1.0), 0.0)
-        first = np.sum(unit * (slope1[:, None] * error2) ** 2)
-        second = np.sum(unit * (slope2 * error1) ** 2)
+        unit = np.where(seen, chance / np.where(seen, below * (2 - below), 1.0), 0.0)
+        information = [
+            np.sum(unit * (slope[i] * reduce(np.multiply, (1 - tail[j] for j in range(self.rank) if j != i))) ** 2)
+            for i in range(self.rank)
+        ]
         agree, differ = 1 - 0.5 * below, 0.5 * below
         with np.errstate(divide="ignore", invalid="ignore"):
             surprise = agree * np.log(agree) + np.where(differ > 0, differ * np.log(differ), 0.0)
-        return ChannelAverages(np.diag([first, second]), float(np.sum(np.outer(w1, w2) * surprise)))
+        return ChannelAverages(np.diag(information), float(np.sum(chance * surprise)))
 
     @cached_property
     def _generic(self) -> Channel:
-        return Discrete(target("sign(h1*h2)"))
+        return Discrete(target(PARITIES[self.rank]))
+
+
+PARITIES = {2: "sign(h1*h2)", 3: "sign(h1*h2*h3)"}

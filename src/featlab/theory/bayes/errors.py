@@ -15,6 +15,7 @@ from featlab.analysis.level_sets import level_sets, log_partition
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.matrices import of_eigenvalues
 from featlab.gaussian.quadrature import gauss_pieces, product_rule
+from featlab.interruption import check
 from featlab.targets import Target, target
 from featlab.theory.bayes.discrete import Discrete
 from featlab.theory.bayes.rules import COARSE_PANELS, FINE_PANELS, View, frame_given, known_fields
@@ -43,6 +44,7 @@ class BayesErrors:
 
 def bayes_errors(of: Target | str, overlap: Floats) -> BayesErrors:
     """The errors on fresh samples of the predictors built on an estimate with overlap Q (r, r), 0 <= Q <= I."""
+    check()
     of = target(of)
     # A perfect estimate leaves only the noise; the rules below want some room.
     overlap = of_eigenvalues(lambda q: np.clip(q, 0.0, 1 - 1e-10), np.asarray(overlap, dtype=float))

@@ -75,6 +75,13 @@ class BayesOptimal:
 def bayes_optimal(of: Target | str, alpha: float, *, generic: bool = False) -> BayesOptimal:
     """The Bayes-optimal estimate at n = alpha d samples: the better of the two ends of state evolution.
 
+    Source: Aubin et al. 2018; Troiani et al. 2024.
+
+    Args:
+        of: a `Target`, or its text.
+        alpha: n/d, samples per dimension.
+        generic: integrate numerically also where there is a closed form.
+
     Examples:
         >>> from featlab.theory import bayes_optimal
         >>> bayes_optimal("abs(h1)", 2.0).overlap.round(3).tolist()

@@ -7,6 +7,7 @@ import numpy as np
 from featlab.errors import MissingParameter
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.matrices import of_eigenvalues
+from featlab.interruption import check
 from featlab.learners.amp import BayesAmp
 from featlab.theory.bayes.channels import channel_of
 from featlab.theory.bayes.errors import bayes_errors
@@ -54,6 +55,7 @@ def predict_amp(question: Question, start: Start) -> Prediction:
     weak = float(np.linalg.eigvalsh(overlap)[-1]) < 10 * of.rank / question.dim
     path = [overlap]
     for _ in range(int(question.steps[-1])):
+        check()
         new = (1 - learner.damping) * update(channel, alpha, path[-1]) + learner.damping * path[-1]
         if np.linalg.norm(new - path[-1]) <= _STILL:
             break

@@ -60,9 +60,16 @@ class Event:
 def threshold_sequence(of: Target | str, highest: float = 4.0, budget: float = 300.0) -> tuple[Event, ...]:
     """All that happens to the overlap of message passing for alpha up to `highest`, in order.
 
+    Source: state evolution of Aubin et al. 2018 and Troiani et al. 2024.
+
     Args:
+        of: a `Target`, or its text.
+        highest: the largest alpha = n/d.
         budget: seconds of processor time. Two directions without a closed form take minutes: a look at an overlap takes
             a third of a second, and close to a threshold state evolution takes a hundred of them.
+
+    Raises:
+        InvalidParameter: a `highest` that is too low, or a budget that was not enough.
 
     Examples:
         >>> from featlab.theory import threshold_sequence

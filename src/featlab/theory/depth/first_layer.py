@@ -65,6 +65,19 @@ def fresh_overlaps(
         positive, negative: D+ and D-, the directions of either sign.
         step_size: eta per neuron.
         start: M_W at the start, spread evenly over the directions; None, sqrt(D/d), that of random neurons.
+
+    Source: derived from Dandi et al. 2025, arXiv:2502.13961, as this module says.
+
+    Raises:
+        InvalidParameter: a step that is not above 0.
+
+    Examples:
+        >>> from featlab.theory import fresh_overlaps
+        >>> from featlab.theory.depth.first_layer import Signal
+        >>> signal = Signal(strength=0.1, second_moment=1.0)
+        >>> sizes = {"positive": 10, "negative": 0, "dim": 1000, "samples": 10**6}
+        >>> fresh_overlaps(signal, steps=3, step_size=10.0, **sizes).round(3).tolist()
+        [0.1, 0.254, 0.571, 0.889]
     """
     counts = np.array([positive, negative, dim - positive - negative], float)
     signs = np.array([1.0, -1.0, 0.0])
@@ -89,6 +102,13 @@ def batch_overlap(signal: Signal, *, dim: int, samples: int) -> float:
     Statement: the noise of (1/n) sum y (x x^T - I) is a Wigner matrix of scale sigma^2 = E[y^2] d/n, so that
     M_W^2 = 1 - sigma^2/mu^2 if mu > sigma, and 0 otherwise (Benaych-Georges, Nadakuditi 2011): the batch must have
     n > d E[y^2] / mu^2 samples, which is a multiple of d D.
+
+    Examples:
+        >>> from featlab.theory import batch_overlap
+        >>> from featlab.theory.depth.first_layer import Signal
+        >>> signal = Signal(strength=0.1, second_moment=1.0)
+        >>> [round(batch_overlap(signal, dim=1000, samples=n), 3) for n in (50_000, 200_000, 10**6)]
+        [0.0, 0.707, 0.949]
     """
     share = signal.second_moment * dim / samples / signal.strength**2
     return float(np.sqrt(max(0.0, 1 - share)))

@@ -66,6 +66,11 @@ class TreeLimits:
 def tree_limits(tree: TreeTarget | str) -> TreeLimits:
     """The limits of a tree target: its g and P count, not its D.
 
+    Source: Dandi et al. 2025, arXiv:2502.13961.
+
+    Args:
+        tree: the target, or its text "tree(g, P, D)".
+
     Examples:
         >>> from featlab.theory import tree_limits
         >>> round(tree_limits("tree(tanh(3*h1), He2(h1), 8)").slope, 4)

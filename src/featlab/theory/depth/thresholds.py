@@ -54,6 +54,11 @@ class TreeRisks:
 def tree_thresholds(tree: TreeTarget | str) -> TreeThresholds:
     """The powers of d of a tree whose D is a law d^e.
 
+    Source: Dandi et al. 2025, arXiv:2502.13961.
+
+    Args:
+        tree: the target, or its text "tree(g, P, D)".
+
     Examples:
         >>> import featlab
         >>> from featlab.theory import tree_thresholds
@@ -76,6 +81,15 @@ def tree_risks(tree: TreeTarget | str, kappa: float) -> TreeRisks:
     Statement: a kernel fits h_<=q*, q = floor(kappa); so does a two-layer network in D instead of d dimensions,
     q = floor(kappa / e), once it has found W*; a three-layer network fits g(h*) once it has found h*. None is worse
     than a kernel.
+
+    Source: Dandi et al. 2025, arXiv:2502.13961.
+
+    Args:
+        tree: the target, or its text "tree(g, P, D)".
+        kappa: log n / log d.
+
+    Raises:
+        InvalidParameter: a kappa below 0, or a target that is no tree.
 
     Examples:
         >>> import featlab

@@ -172,5 +172,7 @@ def _coefficients(averages: Averages, variance: float) -> Coefficients:
 
 
 def _tail(coefficients: Floats, energy: float) -> float:
-    """sqrt(1 - sum of squares / energy), but for the rounding of both."""
+    """sqrt(1 - sum of squares / energy), but for the rounding of both; 0 where a bias leaves nothing of the neuron."""
+    if energy == 0:
+        return 0.0
     return float(np.sqrt(max(1 - float(coefficients @ coefficients) / energy, 0.0)))

@@ -80,6 +80,15 @@ def run_time(averages: Averages, start: float, within: float, second: float = 1.
 def run_time_law(start: float, information_exponent: int) -> float:
     """tau_k(z) = 1 for k = 1, log(1/z) for k = 2, z^{-(k-2)} for k > 2: the run time up to constants and log(1/eps).
 
+    Source: Mousavi-Hosseini et al. 2023, arXiv:2309.03843.
+
+    Args:
+        start: z, the correlation at the start.
+        information_exponent: k.
+
+    Raises:
+        InvalidParameter: a start outside (0, 1), or an exponent that is no positive whole number.
+
     Examples:
         >>> from featlab.theory import run_time_law
         >>> run_time_law(0.01, information_exponent=3)

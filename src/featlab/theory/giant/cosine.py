@@ -50,6 +50,17 @@ def one_step_cosine(
 
     The drift is integrated exactly at overlaps g/sqrt(d - r + |g|^2), so that the mean step is not cut off in 1/d;
     the noise is to leading order.
+
+    Source: Dandi et al. 2023, arXiv:2305.18270, with the constants, which are derived in this module.
+
+    Examples:
+        >>> from featlab import GiantSteps, target
+        >>> from featlab.gaussian import activation
+        >>> from featlab.theory import one_step_cosine
+        >>> learner = GiantSteps(scale=2.0, loss="correlation")
+        >>> sizes = {"dim": 1000, "samples": 20_000}
+        >>> round(one_step_cosine(target("tanh(h1)"), activation("relu"), learner, **sizes).mean, 3)
+        0.511
     """
     return one_step_cosines(target, activation, learner, dim=dim, samples=[samples])[0]
 

@@ -79,7 +79,25 @@ def given_features(
 
 
 def given_ridge_risk(features: GivenFeatures, samples: int, ridge: float) -> RidgeRisk:
-    """E[(y - f)^2] (label noise included) of ridge regression on `samples` fresh samples at lambda = `ridge`."""
+    """E[(y - f)^2] (label noise included) of ridge regression on `samples` fresh samples at lambda = `ridge`.
+
+    Source: Cui et al. 2024, arXiv:2402.04980, with the given weights in place of their law; the statement and its
+    derivation are those of this module. NaN where the fixed point was not reached.
+
+    Raises:
+        InvalidParameter: no samples, or a ridge that is not above 0.
+
+    Examples:
+        >>> import numpy as np
+        >>> from featlab import target
+        >>> from featlab.gaussian import activation
+        >>> from featlab.theory import given_ridge_risk
+        >>> from featlab.theory.giant.given import given_features
+        >>> weights = np.random.default_rng(0).standard_normal((20, 10)) / np.sqrt(10)
+        >>> features = given_features(target("tanh(h1)"), activation("tanh"), weights, np.zeros(20), np.eye(10)[0])
+        >>> [round(given_ridge_risk(features, samples=n, ridge=1e-3).risk, 3) for n in (50, 1000)]
+        [0.07, 0.054]
+    """
     samples, ridge = positive_integer("samples", samples), positive_number("ridge", ridge)
     moments = features.covariances + features.means[:, :, None] * features.means[:, None, :]
     shrink, inverse, converged = _resolvent(features, moments, samples, ridge)

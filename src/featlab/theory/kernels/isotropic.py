@@ -22,7 +22,10 @@ import numpy as np
 
 from featlab.gaussian.hermite import Floats
 from featlab.learners.kernel_functions import Kernel
+from featlab.theory.question import NoPrediction
 from featlab.theory.ridge import spectrum_risk
+
+_LEAST_SIGNAL = 1e-12
 
 
 @dataclass(frozen=True)
@@ -77,4 +80,6 @@ def isotropic_risk(kernel: Kernel, target: DegreeEnergies, *, dim: int, samples:
     parts = (values, multiplicities(dim, count), target.energies, target.rest)
     risk, learned = spectrum_risk(parts, samples, ridge, beyond=beyond)
     signal = float(target.energies.sum()) + target.rest - target.noise
+    if signal <= _LEAST_SIGNAL * target.noise:
+        raise NoPrediction(f"noise of variance {target.noise:.3g} leaves nothing of the signal in double precision")
     return KernelRisk(risk, float(np.sum(learned * target.energies)) / signal)

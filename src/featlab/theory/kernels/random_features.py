@@ -38,7 +38,28 @@ def random_features_risk(
     ridge: float,
     bias: float = 0.0,
 ) -> float:
-    """E[(y - f)^2] of `RandomFeatures` on unit rows with one bias for all, label noise included; ridge is lambda."""
+    """E[(y - f)^2] of `RandomFeatures` on unit rows with one bias for all, label noise included; ridge is lambda.
+
+    Source: Defilippis, Loureiro, Misiakiewicz 2024, arXiv:2405.15699.
+
+    Args:
+        target: by degrees.
+        width: p, the number of features.
+        bias: of all features.
+
+    Raises:
+        InvalidParameter: samples or a width that are no positive whole numbers.
+
+    Examples:
+        >>> import numpy as np
+        >>> from featlab.gaussian import activation
+        >>> from featlab.theory import random_features_risk
+        >>> from featlab.theory.kernels.isotropic import DegreeEnergies
+        >>> linear = DegreeEnergies(np.array([0.0, 1.0, 0.0, 0.0]), rest=0.0, noise=0.0)
+        >>> sizes = {"dim": 100, "samples": 10_000, "ridge": 1e-3}
+        >>> [round(random_features_risk(activation("relu"), linear, width=width, **sizes), 3) for width in (50, 400)]
+        [0.69, 0.193]
+    """
     samples, width = positive_integer("samples", samples), positive_integer("width", width)
     energies, beyond = feature_energies(activation, len(target.energies) - 1, bias)
     counts = multiplicities(dim, len(energies))

@@ -28,6 +28,12 @@ def learned_degree(sample_exponent: float, spike_exponent: float = 0.0) -> float
 
     At k / (1 - g) whole, the edge of a step, that degree is learned in part and not counted. For g = 1 all are learned.
 
+    Source: Ghorbani et al. 2021; Mei, Misiakiewicz, Montanari 2022, arXiv:2101.10588; Ba et al. 2023 for the spike.
+
+    Args:
+        sample_exponent: k.
+        spike_exponent: g.
+
     Raises:
         InvalidParameter: k not above 0, or g outside [0, 1].
 
@@ -45,7 +51,21 @@ def learned_degree(sample_exponent: float, spike_exponent: float = 0.0) -> float
 
 def kernel_floor(target: Target | str, kernel: Kernel, degree: int) -> float:
     """What is left of E[f^2] when all degrees up to `degree` that the kernel has are learned: ||P_{>degree} f||^2, if
-    it has all of them. Additive label noise does not count."""
+    it has all of them. Additive label noise does not count.
+
+    Source: Ghorbani et al. 2021; Mei, Misiakiewicz, Montanari 2022, arXiv:2101.10588.
+
+    Args:
+        target: a `Target`, or its text.
+        kernel: its series says which degrees it has.
+        degree: up to which they are learned.
+
+    Examples:
+        >>> from featlab.learners.kernel_functions import kernel_function
+        >>> from featlab.theory import kernel_floor
+        >>> round(kernel_floor("He1(h1) + He3(h1)", kernel_function("exponential"), degree=2), 6)  # E[He3^2] = 3!
+        6.0
+    """
     of = make_target(target)
     check_size(of)
     energies = hermite_energies(build_grids(of), degree)

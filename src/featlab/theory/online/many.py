@@ -16,7 +16,7 @@ import numpy as np
 
 from featlab.gaussian.hermite import Floats
 from featlab.outcome import Outcome
-from featlab.theory.online.predictor import averages_of_descent, describe, predict_online
+from featlab.theory.online.predictor import averages_of_descent, describe, draft_of_descent, predict_online
 from featlab.theory.online.rules import sampled
 from featlab.theory.question import Prediction, Question, Start
 
@@ -29,6 +29,9 @@ _DEVIATIONS = 2.0
 
 def predict_each(question: Question, starts: Sequence[Start]) -> Iterator[Prediction]:
     """`predict_online` from each start, one after the other."""
+    if question.draft:
+        yield from (predict_online(question, start, draft_of_descent, stated=False) for start in starts)
+        return
     if len(starts) <= _FEW or averages_of_descent(question.target, describe(question, starts[0])[0]).other is None:
         yield from (predict_online(question, start) for start in starts)
         return

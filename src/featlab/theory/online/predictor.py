@@ -20,13 +20,14 @@ moderate.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.integrate import solve_ivp
 
 from featlab.gaussian.activations import activation
 from featlab.gaussian.hermite import Floats
+from featlab.interruption import check
 from featlab.learners.online import Extragradient, OnlineSgd
 from featlab.learners.steps import step_at
 from featlab.outcome import DIVERGED_NORM, Outcome
@@ -34,12 +35,13 @@ from featlab.targets import Target
 from featlab.targets.inputs import Isotropic
 from featlab.theory.online.averages import Averages, AveragesOf, Descent, Path
 from featlab.theory.online.committee import erf_committee
-from featlab.theory.online.rules import Accuracy, averages
+from featlab.theory.online.rules import Accuracy, averages, sampled
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
 
 # Before a divergence steps become ever shorter: it is over when so many evaluations advance by less than this share.
 _STUCK_EVALUATIONS, _STUCK_SHARE = 600, 1e-9
 Rule = Callable[[Target, Descent], Accuracy]
+_DRAFT_POINTS, _DRAFT_FEWEST, _DRAFT_TOLERANCE = 2**16, 2**11, 1e-3
 _LOOSE = 1e-6  # up to this tolerance order 8 pays, beyond it order 5
 
 
@@ -112,6 +114,7 @@ def integrate(
     pace = _Pace()
 
     def velocity(_: float, state: Floats) -> Floats:
+        check()
         # A step that overshot, after which the integrator tries a shorter one; or time stands still, which ends it.
         if not np.all(np.isfinite(state)) or pace.stuck():
             return np.full_like(state, np.nan)
@@ -132,7 +135,7 @@ def integrate(
         span, limits = (0.0, float(times[-1])), {"rtol": tolerance, "atol": 0.01 * tolerance}
         with np.errstate(over="ignore", invalid="ignore"):  # on the way to a divergence, which is told below
             solution = solve_ivp(velocity, span, begin, method, times, events=room, **limits)
-        states, status = solution.y, solution.status
+        states, status = np.reshape(solution.y, (begin.size, -1)), solution.status  # no time reached: a list
     reached = states.shape[1]
     full = np.full((len(times), begin.size), np.nan)
     full[:reached] = states.T
@@ -151,6 +154,18 @@ def averages_of_descent(target: Target, descent: Descent) -> Accuracy:
     closed = erf_committee(target, descent)
     exact = None if closed is None else Accuracy(closed, None, "closed form (erf committee)")
     return exact or averages(target, descent)
+
+
+def draft_of_descent(target: Target, descent: Descent) -> Accuracy:
+    """As good as a picture needs: fewer points, for many neurons of a Sobol sequence, and fewer steps in time."""
+    closed = erf_committee(target, descent)
+    if closed is not None:
+        return Accuracy(closed, None, "closed form (erf committee)", _DRAFT_TOLERANCE)
+    if descent.width == 1:
+        points = _DRAFT_POINTS if descent.activation.kinks else _DRAFT_POINTS // 2  # lines between kinks take more
+        return replace(averages(target, descent, points), tolerance=_DRAFT_TOLERANCE)
+    few = max(_DRAFT_FEWEST, _DRAFT_POINTS // descent.width)
+    return replace(sampled(target, descent, few), tolerance=_DRAFT_TOLERANCE)
 
 
 def predict_online(
@@ -177,7 +192,7 @@ def predict_online(
         f"steps / d and gamma d = {motion.scale:.6g}; fluctuations of order 1/sqrt(d) are neglected. "
         f"Gaussian averages: {accuracy.words}."
     )
-    return Prediction(path._asdict(), words, errors, best.outcome, best.remedy)
+    return Prediction(path._asdict(), words, errors, best.outcome, best.remedy, draft=question.draft)
 
 
 def describe(question: Question, start: Start) -> tuple[Descent, Motion]:

@@ -130,6 +130,23 @@ def hitting_law(neuron: SphericalNeuron, scale: float, *, level: float = 0.5, ba
 
     Args:
         level: for l = 1, the overlap to be reached (signed as the target's slope); beyond it the law is the same.
+        batch: fresh samples per step.
+
+    Raises:
+        InvalidParameter: a scale that is not above 0.
+
+    Source: the exponents are those of Ben Arous, Gheissari, Jagannath 2021; the constants are derived from the
+    spherical equation in this module.
+
+    Examples:
+        >>> from featlab import target
+        >>> from featlab.gaussian import activation
+        >>> from featlab.theory import hitting_law
+        >>> from featlab.theory.online.sphere import spherical_neuron
+        >>> neuron = spherical_neuron(target("He2(h1)"), activation("He2"))
+        >>> law = hitting_law(neuron, scale=0.01)
+        >>> law.information_exponent, round(law.prefactor, 1)
+        (2, 12.6)
     """
     positive_number("scale", scale)
     exponent = neuron.information_exponent
@@ -149,7 +166,24 @@ def hitting_law(neuron: SphericalNeuron, scale: float, *, level: float = 0.5, ba
 
 def hitting_steps(neuron: SphericalNeuron, scale: float, dim: int, *, level: float = 0.5, batch: int = 1) -> float:
     """The steps that the equation itself takes at dimension d from |m| = 1/sqrt(d) to |m| = level, on the side that the
-    signal pulls to, with gamma = scale d^-max(1, l/2)."""
+    signal pulls to, with gamma = scale d^-max(1, l/2).
+
+    Source: derived as `hitting_law`, which is its leading order in d.
+
+    Args:
+        scale: s of the step.
+        level: the overlap to be reached.
+        batch: fresh samples per step.
+
+    Examples:
+        >>> from featlab import target
+        >>> from featlab.gaussian import activation
+        >>> from featlab.theory import hitting_steps
+        >>> from featlab.theory.online.sphere import spherical_neuron
+        >>> neuron = spherical_neuron(target("He2(h1)"), activation("He2"))
+        >>> round(hitting_steps(neuron, scale=0.01, dim=1000) / 1000, 1)
+        73.5
+    """
     exponent = neuron.information_exponent
     side = 1.0 if exponent % 2 == 0 else float(np.sign(neuron.signal[exponent - 1]))
     reduced = scale * float(dim) ** (1 - max(1.0, exponent / 2))

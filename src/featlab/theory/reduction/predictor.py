@@ -51,7 +51,7 @@ def predict_save(question: Question, start: Start) -> Prediction:
     alpha, of = _ratio(question), question.target
     check_size(of)
     found = []
-    for key in range(_SCRAMBLES):
+    for key in _keys(question):
         means, seconds = slice_moments(of, question.learner.slices, key)
         found.append(save_outliers(seconds - means[:, :, None] * means[:, None, :], alpha).found)
     words = (
@@ -65,7 +65,7 @@ def predict_phd(question: Question, start: Start) -> Prediction:
     alpha, of = _ratio(question), question.target
     check_size(of)
     found = []
-    for key in range(_SCRAMBLES):
+    for key in _keys(question):
         above, below = phd_outliers(of, alpha, int(question.samples or 0), key)
         edge = max(above.edge, -below.edge)
         both = [one for one in (*above.found, *below.found) if abs(one.value) > edge]
@@ -106,34 +106,46 @@ def _ratio(question: Question) -> float:
     return question.samples / question.dim
 
 
+def _keys(question: Question) -> range:
+    """Of the scramblings that an answer is averaged over."""
+    return range(1 if question.draft else _SCRAMBLES)
+
+
 def _converged(question: Question, found: Sequence[Sequence[Outlier]], words: str) -> Prediction:
     """What the r leading outliers know of the target's directions: mean and standard error over scramblings."""
     rank = question.target.rank
-    told = [_leading(one[:rank], rank) for one in found]
+    told = [_leading(one, rank) for one in found]
     cosines, values = (np.array(part) for part in zip(*told, strict=True))
-    error = {
-        "subspace": _at_the_end(question, _error(cosines), 0.0),
-        "eigenvalue": _at_the_end(question, _error(values)),
-    }
+    error = {}
+    if not question.draft:
+        error = {
+            "subspace": _at_the_end(question, _error(cosines), 0.0),
+            "eigenvalue": _at_the_end(question, _error(values)),
+        }
     mean = {
         "subspace": _at_the_end(question, cosines.mean(axis=0), 0.0),
         "eigenvalue": _at_the_end(question, values.mean(axis=0)),
     }
     # A label without a bound makes single samples matter, and more of them the larger n is.
-    return Prediction(mean, words + _END, error, limit="sizes", describes="end")
+    return Prediction(mean, words + _END, error, limit="sizes", describes="end", draft=question.draft)
 
 
-def _leading(chosen: Sequence[Outlier], rank: int) -> tuple[Floats, Floats]:
-    """Singular values of the cosines over sqrt(r), and eigenvalues; NaN for what stands in no certain order."""
+def _leading(found: Sequence[Outlier], rank: int) -> tuple[Floats, Floats]:
+    """Of the r largest outliers in size: singular values of the cosines over sqrt(r), and eigenvalues.
+
+    An eigenvalue is NaN where it stands in no certain order with the next one, of the other sign: that of an odd link
+    is at either end with equal chance.
+    """
     rows = np.zeros((rank, rank))
-    values = np.full(rank, np.nan)
-    for place, one in enumerate(chosen):
-        rows[place], values[place] = one.vector[:rank], one.value
+    values = np.full(rank + 1, np.nan)
+    for place, one in enumerate(found[: rank + 1]):
+        values[place] = one.value
+        if place < rank:
+            rows[place] = one.vector[:rank]
     sizes = np.abs(values)
-    for place in range(1, len(chosen)):
-        if values[place] * values[place - 1] < 0 and sizes[place] > (1 - _SAME_SIZE) * sizes[place - 1]:
-            values[place - 1 : place + 1] = np.nan
-    return np.linalg.svd(rows, compute_uv=False) / np.sqrt(rank), values
+    tied = (values[1:] * values[:-1] < 0) & (sizes[1:] > (1 - _SAME_SIZE) * sizes[:-1])
+    values[np.append(tied, False) | np.append(False, tied)] = np.nan
+    return np.linalg.svd(rows, compute_uv=False) / np.sqrt(rank), values[:rank]
 
 
 def _error(values: Floats) -> Floats:

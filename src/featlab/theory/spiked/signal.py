@@ -111,6 +111,15 @@ def aligning_exponent(
 
     As d grows it tends to 1 - 1/k (aligned). 0 if it is above 1 already at g2 = 0; None if it is below 1 at g2 = 1.
 
+    Source: Ba et al. 2023; the averages over neurons are exact at every d.
+
+    Args:
+        target: a `Target`, or its text.
+        dim: d.
+        ratio: n/d.
+        overlap_exponent: g1.
+        student: the network; one relu neuron with Gaussian biases unless given.
+
     Examples:
         >>> from featlab.theory import aligning_exponent
         >>> aligning_exponent("h1", dim=100, ratio=4.0)  # of order one from the start
@@ -150,6 +159,9 @@ def one_step_readout(
     Args:
         target, dim, samples, student: as in `gradient_sizes`; the student must be a relu network, which knows no scale.
         ridge, test_samples: as in `Readout`.
+
+    Raises:
+        InvalidParameter: a student that is no relu network.
 
     Examples:
         >>> from featlab.theory import one_step_readout

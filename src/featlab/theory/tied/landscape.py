@@ -48,6 +48,11 @@ class CriticalPoint:
 def critical_points(loss: PopulationLoss) -> tuple[CriticalPoint, ...]:
     """All critical points with |m| = 0, |m| = 1 or 0.02 < |m| < 1, in the order of their cosines.
 
+    Source: Bietti, Bruna, Sanford, Song 2022, arXiv:2210.15651.
+
+    Args:
+        loss: as `population_loss` gives it.
+
     Examples:
         >>> import numpy as np
         >>> from featlab.theory import Neurons, critical_points, population_loss

@@ -93,6 +93,17 @@ def population_loss(
 ) -> PopulationLoss:
     """The loss of these neurons on a target of one direction (or its series, when there are many networks).
 
+    Source: Bietti, Bruna, Sanford, Song 2022, arXiv:2210.15651.
+
+    Args:
+        target: of one direction, its text, or its series.
+        neurons: the activations that share one direction.
+        penalty: lambda on |c|^2.
+        orders: how many Hermite orders are summed.
+
+    Raises:
+        InvalidParameter: a penalty that is not above 0.
+
     Examples:
         >>> import numpy as np
         >>> from featlab.theory import Neurons, population_loss

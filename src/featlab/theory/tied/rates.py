@@ -13,6 +13,15 @@ def sufficient_samples(dim: int, exponent: int) -> float:
     """max(d^s, d^((s+3)/2)): with so many samples the direction is recovered with probability 0.49 at least, for
     lambda of order 1 and N of order 1/lambda; s is the information exponent.
 
+    Source: Bietti, Bruna, Sanford, Song 2022, arXiv:2210.15651; up to constants and logarithms, sufficient.
+
+    Args:
+        dim: d.
+        exponent: s.
+
+    Raises:
+        InvalidParameter: numbers that are no positive whole ones.
+
     Examples:
         >>> from featlab.theory import sufficient_samples
         >>> sufficient_samples(dim=100, exponent=1)
@@ -24,6 +33,15 @@ def sufficient_samples(dim: int, exponent: int) -> float:
 
 def recovery_error(dim: int, samples: int) -> float:
     """max(d/n, d^4/n^2): then 1 - |m| is of this order at most.
+
+    Source: Bietti, Bruna, Sanford, Song 2022, arXiv:2210.15651; up to constants and logarithms, sufficient.
+
+    Args:
+        dim: d.
+        samples: n.
+
+    Raises:
+        InvalidParameter: numbers that are no positive whole ones.
 
     Examples:
         >>> from featlab.theory import recovery_error
@@ -43,6 +61,11 @@ def warm_up_time(dim: int, exponent: int) -> float:
 def tuning_exponent(bias_scale: float) -> float:
     """beta / (beta + 1) with beta = (1 - 1/tau^2) / (3 + 1/tau^2), below 1/4 for every tau: after fine-tuning on n'
     fresh samples, with the right lambda and width, the excess risk is of order max(d/n, d^4/n^2) + n'^(-beta/(beta+1)).
+
+    Source: Bietti, Bruna, Sanford, Song 2022, arXiv:2210.15651.
+
+    Args:
+        bias_scale: tau, the standard deviation of the biases.
 
     Raises:
         InvalidParameter: for tau <= 1, where the theorem says nothing.

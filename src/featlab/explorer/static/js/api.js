@@ -2,6 +2,7 @@
 
 const ROOT = "/api/v1/";
 const CLIENT = crypto.randomUUID?.() ?? String(Math.random()).slice(2);
+const AGAIN = 500; // milliseconds
 const watchers = new Set();
 
 /** A refusal of the server, with what it said; or no answer at all (`lost`). */
@@ -41,7 +42,17 @@ const posted = (body, signal) => ({
 
 export const get = async (path, signal) => (await fetched(path, { signal })).json();
 
-export const post = async (path, body, signal) => (await fetched(path, posted(body, signal))).json();
+/** An answer; who was being answered by a worker that died asks once more. */
+export async function post(path, body, signal) {
+  const ask = async () => (await fetched(path, posted(body, signal))).json();
+  try {
+    return await ask();
+  } catch (fault) {
+    if (fault.kind !== "worker" || signal?.aborted) throw fault;
+    await new Promise((done) => setTimeout(done, AGAIN));
+    return ask();
+  }
+}
 
 export const postForText = async (path, body) => (await fetched(path, posted(body))).text();
 

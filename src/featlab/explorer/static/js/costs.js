@@ -1,17 +1,19 @@
-// What every algorithm needs, against the dimension: n = d^k (log d)^l, as the analysis gives k and l.
+// What every algorithm needs, against the dimension, as the server sends it.
 
 import { el, exhibitLinks, fill, papers, short, slider } from "./dom.js";
 import { Picture, decades } from "./plots.js";
 import { change, state } from "./state.js";
 
-const DIMS = Array.from({ length: 41 }, (_, place) => 10 ** (1 + place / 8)); // 10 to 10^6
 const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
 
-/** log10 of the samples at d, without an unknown constant; with the constant where the analysis knows it. */
-function log10Samples(cost, dim) {
-  if (cost.exponent === null) return null;
-  const constant = cost.constant ? Math.log10(cost.constant.value) : 0;
-  return cost.exponent * Math.log10(dim) + cost.power_of_log_d * Math.log10(Math.log(dim)) + constant;
+/** log10 of the samples at d, between the dimensions that the server has sent; null where there is no such number. */
+function log10Samples({ dims, log10_samples: all }, line, dim) {
+  const list = all[line];
+  if (!list) return null;
+  const after = Math.max(1, dims.findIndex((one) => one >= dim));
+  const [low, high] = [dims[after - 1], dims[after]];
+  const share = Math.min(1, Math.max(0, Math.log(dim / low) / Math.log(high / low)));
+  return list[after - 1] + share * (list[after] - list[after - 1]);
 }
 
 export function costsPart() {
@@ -23,18 +25,18 @@ export function costsPart() {
     el("p", { class: "small" }, "Powers of d; a constant is taken in where the theory knows it (message passing), else it is 1. Bounds are dotted."), lines);
   let known = null;
 
-  const at = (cost) => {
-    const log = log10Samples(cost, state().dim);
+  const at = (line) => {
+    const cost = known.sample_cost_details[line];
+    const log = log10Samples(known.against_dim, line, state().dim);
     if (log === null) return "–";
     return `${cost.more_than ? "> " : cost.constant?.at_least ? "≥ " : cost.constant ? "" : "~ "}${log > 15 ? `1e${log.toFixed(0)}` : short(10 ** log, 3)}`;
   };
 
   function draw() {
     if (!known) return;
-    const { lines: { costs: groups }, sample_cost_details: details } = known;
-    const every = groups.flatMap((group) => group.costs);
-    picture.draw((palette) => drawn(every, details, palette, state().dim));
-    fill(lines, costTable(groups, details, at));
+    const { lines: { costs: groups }, against_dim: against } = known;
+    picture.draw((palette) => drawn(groups.flatMap((group) => group.costs), against, palette, state().dim));
+    fill(lines, costTable(groups, at));
   }
   return {
     element,
@@ -47,11 +49,11 @@ export function costsPart() {
   };
 }
 
-function drawn(every, details, palette, dim) {
-  const shown = every.filter((one) => details[one.line]?.exponent !== null && details[one.line]?.exponent !== undefined);
-  const largest = Math.min(24, Math.max(2, ...shown.map((one) => log10Samples(details[one.line], 1e6))));
+function drawn(every, against, palette, dim) {
+  const shown = every.filter((one) => against.log10_samples[one.line]);
+  const largest = Math.min(24, Math.max(2, ...shown.map((one) => against.log10_samples[one.line].at(-1))));
   const traces = shown.map((one, place) => ({
-    type: "scatter", mode: "lines", x: DIMS, y: DIMS.map((d) => 10 ** log10Samples(details[one.line], d)), name: `${one.name}: ${one.samples}`,
+    type: "scatter", mode: "lines", x: against.dims, y: against.log10_samples[one.line].map((log) => 10 ** log), name: `${one.name}: ${one.samples}`,
     line: { color: one.bound ? palette.bound : palette.series[place % 6], width: one.bound ? 2 : 3, dash: one.bound ? "dot" : DASHES[place % 6] },
     hovertemplate: `${one.name}<br>d = %{x:.3g}, n = %{y:.3g}<extra></extra>`,
   }));
@@ -64,16 +66,16 @@ function drawn(every, details, palette, dim) {
     },
     label: `Samples that each algorithm needs against the dimension, from 10 to a million, on logarithmic axes; marked at d = ${short(dim)}`,
     headers: ["d", ...shown.map((one) => one.name)],
-    rows: [1, 2, 3, 4, 5, 6].map((log) => [10 ** log, ...shown.map((one) => 10 ** log10Samples(details[one.line], 10 ** log))]),
+    rows: [1, 2, 3, 4, 5, 6].map((log) => [10 ** log, ...shown.map((one) => 10 ** log10Samples(against, one.line, 10 ** log))]),
   };
 }
 
-function costTable(groups, details, at) {
+function costTable(groups, at) {
   const head = ["Algorithm", "Samples", `at d = ${short(state().dim)}`, "Status", "Papers", "Exhibits"];
   const rows = groups.flatMap((group) => [
     el("tr", { class: "group" }, el("td", { colspan: head.length }, group.heading)),
     ...group.costs.map((one) => el("tr", {}, el("th", { scope: "row", title: one.meaning }, one.name), el("td", { class: "mono" }, one.samples),
-      el("td", {}, details[one.line] ? at(details[one.line]) : "–"), el("td", {}, one.status), el("td", {}, papers(one.papers)), el("td", {}, exhibitLinks(one.exhibits)))),
+      el("td", {}, at(one.line)), el("td", {}, one.status), el("td", {}, papers(one.papers)), el("td", {}, exhibitLinks(one.exhibits)))),
   ]);
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Costs, line by line" },
     el("table", {}, el("thead", {}, el("tr", {}, head.map((name) => el("th", { scope: "col" }, name)))), el("tbody", {}, rows)));

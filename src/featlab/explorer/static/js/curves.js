@@ -1,7 +1,7 @@
 // Theory and seeds over time: the directions that are found, and the risk.
 
-import { el, perFrame } from "./dom.js";
-import { Picture } from "./plots.js";
+import { el } from "./dom.js";
+import { Picture, ofTheoryAndSeeds } from "./plots.js";
 
 const MOST_ROWS = 60;
 const MOST_FAINT = 24; // seeds that are drawn one by one
@@ -10,9 +10,8 @@ export function curvesPart() {
   const found = new Picture({ title: "Directions found", name: "found", height: 360 });
   const risk = new Picture({ title: "Risk", name: "risk", height: 360 });
   const element = el("div", { class: "two" }, found.element, risk.element);
-  let [theory, seeds] = [null, []];
 
-  function draw() {
+  function draw(theory, seeds) {
     const one = theory ?? seeds[0];
     if (!one) {
       found.clear();
@@ -26,13 +25,7 @@ export function curvesPart() {
     risk.element.hidden = !name;
     return name && risk.draw((palette) => overTime(palette, { theory, seeds, lines: [name], values: (record) => column(record, name), title: one.data[name].meaning ?? name, y: name.replaceAll("_", " ") }));
   }
-  const soon = perFrame(draw);
-  return {
-    element,
-    theory(record) { theory = record; draw(); },
-    begin() { seeds = []; draw(); },
-    seed(record) { seeds.push(record); soon(); },
-  };
+  return ofTheoryAndSeeds(element, draw);
 }
 
 const isCurve = (quantity) => quantity.axes.filter((axis) => axis !== "seed").join() === "time";

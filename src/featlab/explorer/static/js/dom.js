@@ -41,8 +41,12 @@ export function short(value, digits = 4) {
   const size = Math.abs(value);
   if (size >= 1e6 || size < 1e-4) return value.toExponential(2).replace("e+", "e").replace(/\.?0+e/, "e");
   if (Number.isInteger(value)) return value.toLocaleString("en");
-  return String(Number(value.toPrecision(digits)));
+  const rounded = Number(value.toPrecision(digits));
+  return size >= 1000 ? rounded.toLocaleString("en") : String(rounded);
 }
+
+/** Seconds in words. */
+export const duration = (seconds) => (seconds < 60 ? `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s` : `${Math.round(seconds / 6) / 10} min`);
 
 /** Calls come through when none has followed for some milliseconds. */
 export function debounce(call, milliseconds) {

@@ -9,7 +9,7 @@ const BETTER = {
   "online-sgd": { dim: "1000", until: "10", seeds: "8", activation: "erf", constraint: "spherical", loss: "correlation", times: null },
   extragradient: { until: "20", seeds: "6", times: null },
   "giant-steps": { dim: "1000", samples: "4000", steps: "1", width: "60", seeds: "4", paired: null },
-  "bayes-amp": { seeds: "4" },
+  "bayes-amp": { seeds: "4", iterations: "60" },
 };
 
 /** Fields that are the page's own: `until` is the last time, which makes `times`. */
@@ -36,6 +36,12 @@ export function experimentOf(now, learner) {
   return asked;
 }
 
+/** The spectrum of W is recorded where it can be seen. */
+export function withObserved(experiment) {
+  if (experiment.learner !== "giant-steps" || experiment.observe || Number(experiment.width) > 256) return experiment;
+  return { ...experiment, observe: "overlap,norm,cosine,gram,risk,spectrum" };
+}
+
 /** Times from 0 to the last one, as text. */
 function times(last) {
   return Array.from({ length: LOOKS }, (_, place) => Number(((last * place) / (LOOKS - 1)).toPrecision(6))).join(",");
@@ -58,8 +64,9 @@ export function dials(now, learner) {
       patch: (log) => ({ samples: String(Math.max(1, Math.round(10 ** log * dim))) }) });
   }
   if (said.until) made.push(logDial("until", "Until time, steps / d", Number(said.until), -1, 3));
-  if (learner.fields.some((one) => one.name === "steps") && said.steps) {
-    made.push({ name: "steps", label: "Steps", low: 1, high: 60, step: 1, value: Number(said.steps), shown: String, patch: (count) => ({ steps: String(count) }) });
+  for (const [name, label, high] of [["steps", "Steps", 60], ["iterations", "Iterations", 200]]) {
+    if (!learner.fields.some((one) => one.name === name) || !said[name]) continue;
+    made.push({ name, label, low: 1, high, step: 1, value: Number(said[name]), shown: String, patch: (count) => ({ [name]: String(count) }) });
   }
   for (const [name, label] of [["step_size", "Step size"], ["inner_step", "Inner step"], ["scale", "Size of the step"]]) {
     const field = learner.fields.find((one) => one.name === name);

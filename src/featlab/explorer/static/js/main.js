@@ -23,8 +23,10 @@ function show(now, changed) {
   $("#composer").hidden = !WITH_TARGET.includes(now.view);
   for (const link of document.querySelectorAll("nav a")) {
     link.setAttribute("href", addressOf({ ...now, view: link.dataset.view }));
-    if (link.dataset.view === now.view) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    if (link.dataset.view === now.view) {
+      link.setAttribute("aria-current", "page");
+      link.parentElement.scrollLeft = link.offsetLeft - link.parentElement.offsetLeft; // on a phone not all are seen
+    } else link.removeAttribute("aria-current");
   }
   const title = $(`nav a[data-view="${now.view}"]`).textContent;
   $("#title").textContent = title;

@@ -1,6 +1,6 @@
 // Pictures: plotly in the page's colours, each with a table behind it and as SVG or PNG to take along.
 
-import { announce, el, fill, save, table } from "./dom.js";
+import { announce, el, fill, perFrame, save, table } from "./dom.js";
 
 const shown = new Set();
 
@@ -26,6 +26,21 @@ export function decades(low, high) {
   const powers = Array.from({ length: Math.floor(high) - Math.ceil(low) + 1 }, (_, place) => Math.ceil(low) + place).filter((power) => power % every === 0);
   const raised = (power) => `10${power < 0 ? "⁻" : ""}${String(Math.abs(power)).replace(/./g, (digit) => RAISED[digit])}`;
   return { type: "log", range: [low, high], tickvals: powers.map((power) => 10 ** power), ticktext: powers.map((power) => (power === 0 ? "1" : power === 1 ? "10" : raised(power))) };
+}
+
+/** A part of the page that shows theory and seeds: `draw(theory, seeds)` is called when the theory is there, when runs begin,
+ * and at most once a frame as seeds come. */
+export function ofTheoryAndSeeds(element, draw) {
+  let [theory, seeds] = [null, []];
+  const again = () => draw(theory, seeds);
+  const soon = perFrame(again);
+  return {
+    element,
+    again,
+    theory(record) { theory = record; again(); },
+    begin() { seeds = []; again(); },
+    seed(record) { seeds.push(record); soon(); },
+  };
 }
 
 /** One picture with its heading, its table and its files. */

@@ -1,20 +1,17 @@
 // Predict and simulate: the theory's curve as sliders move, the seeds of a simulation as they come, and their agreement.
 
-import { latest, post, stream } from "./api.js";
+import { post, stream } from "./api.js";
 import { onParsed, parsedTarget } from "./composer.js";
 import { curvesPart } from "./curves.js";
-import { announce, debounce, el, fill, labelled, papers, slider } from "./dom.js";
-import { dials, experimentOf, learnerOf, settings } from "./experiment.js";
+import { announce, duration, el, fill, labelled, papers, slider } from "./dom.js";
+import { dials, experimentOf, learnerOf, settings, withObserved } from "./experiment.js";
 import { learners } from "./facts.js";
 import { changeExperiment, state } from "./state.js";
 import { spherePart } from "./sphere.js";
 import { spectrumPart } from "./spectrum.js";
 import { sweepPart } from "./sweep.js";
+import { theoryPart } from "./theory.js";
 
-const PAUSE = 40; // milliseconds; a slider asks while it moves
-const SLOW = 400; // milliseconds after which a person is told that something is being computed
-// Seconds that a first prediction takes on two cores, as measured with the examples; of all other learners a fraction of one.
-const USUAL_SECONDS = { "bayes-amp": 5, "giant-steps": 1 };
 
 export function predictView(place) {
   const controls = el("div", { class: "card", id: "controls" });
@@ -23,42 +20,15 @@ export function predictView(place) {
   const parts = [curvesPart(), spectrumPart(), spherePart(), sweepPart(() => experimentOf(state(), learnerOf(state(), known)))];
   const runner = runPart(parts, () => experimentOf(state(), learnerOf(state(), known)));
   fill(place, el("div", { class: "bench" }, controls, el("div", {}, el("div", { class: "card" }, about, status, parts[0].element, runner.element), parts.slice(1).map((part) => part.element))));
-  const ask = latest();
-  const lastTimes = new Map(); // of each learner, the milliseconds that its last prediction took
-  let [known, asked, dialsShown] = [null, null, null];
+  let [known, dialsShown] = [null, null];
+  const theory = theoryPart(status, parts, () => runner.outdated());
 
-  async function look() {
+  function look() {
     const now = state();
     if (now.view !== "predict" || !known || parsedTarget()?.typed !== now.target) return;
     const learner = learnerOf(now, known);
-    const experiment = experimentOf(now, learner);
-    const name = JSON.stringify(experiment);
-    if (name === asked) return;
-    asked = name;
-    runner.outdated();
-    const began = performance.now();
-    const estimate = lastTimes.has(learner.name)
-      ? ` about ${duration(lastTimes.get(learner.name) / 1000)}, as last time`
-      : ` usually about ${duration(USUAL_SECONDS[learner.name] ?? 0.3)}`;
-    const wait = setTimeout(() => fill(status, el("span", { class: "spinner" }), `Computing the theory …${estimate}`), SLOW);
-    parts.forEach((part) => part.expect?.(experiment, learner, now));
-    try {
-      const answer = await ask("predict", { experiment: withObserved(experiment) });
-      clearTimeout(wait);
-      if (!answer || name !== asked) return;
-      const spent = performance.now() - began;
-      lastTimes.set(learner.name, spent);
-      fill(status, el("span", { class: "reading", id: "theory-time" }, `Theory in ${Math.round(spent)} ms. `), el("span", { class: "small" }, answer.prediction.words));
-      parts.forEach((part) => part.theory?.(answer.prediction));
-    } catch (fault) {
-      clearTimeout(wait);
-      if (name !== asked) return;
-      if (fault.lost) asked = null;
-      fill(status, el("span", { class: fault.kind === "no prediction" ? "notice" : "notice fault" }, fault.message));
-      parts.forEach((part) => part.theory?.(null));
-    }
+    theory.ask(experimentOf(now, learner), learner);
   }
-  const soon = debounce(look, PAUSE);
 
   function dress(now) {
     const learner = learnerOf(now, known);
@@ -74,27 +44,21 @@ export function predictView(place) {
     try {
       known ??= await learners();
       dress(state());
-      soon();
+      look();
     } catch (fault) {
       fill(status, el("span", { class: "notice fault" }, fault.message));
     }
   }
-  onParsed((parsed) => parsed && soon());
+  onParsed((parsed) => parsed && look());
   begin();
   return {
     update(now) {
       if (!known) return;
       dress(now);
-      soon();
+      look();
     },
-    again() { asked = null; runner.lost(); begin(); },
+    again() { theory.forget(); runner.lost(); begin(); },
   };
-}
-
-/** The spectrum of W is recorded where it can be seen. */
-function withObserved(experiment) {
-  if (experiment.learner !== "giant-steps" || experiment.observe || Number(experiment.width) > 256) return experiment;
-  return { ...experiment, observe: "overlap,norm,cosine,gram,risk,spectrum" };
 }
 
 const fieldsShown = (now, learner) => dials(now, learner).map((one) => one.name).join();
@@ -104,7 +68,7 @@ function controlsOf(now, learner, known) {
   const choose = el("select", { id: "learner", onchange: () => changeExperiment({ ...Object.fromEntries(Object.keys(state().x).map((name) => [name, null])), learner: choose.value }) },
     known.learners.map((one) => el("option", { value: one.name, selected: one.name === learner.name }, one.predictable ? one.name : `${one.name} (no theory)`)));
   const sliders = dials(now, learner).map((one) => [one.name, slider(one.label, { id: `dial-${one.name}`, min: one.low, max: one.high, step: one.step, value: one.value, shown: one.shown,
-    moved: (value) => changeExperiment(dials(state(), learner).find((other) => other.name === one.name).patch(value), one.name) })]);
+    moved: (value) => turn(learner, one.name, value) })]);
   const dialled = new Set([...sliders.map(([name]) => name), "noise", "spike", "alignment"]);
   const others = [...learner.fields, ...known.fields].filter((one) => !dialled.has(one.name)).map((one) => [one.name, control(one)]);
   return {
@@ -117,6 +81,18 @@ function controlsOf(now, learner, known) {
       for (const [name, made] of others) made.set(said[name]);
     },
   };
+}
+
+/** A dial is moved: at least as far as makes a difference, since sizes are rounded and one neuron is followed by two. */
+function turn(learner, name, value) {
+  const dial = dials(state(), learner).find((one) => one.name === name);
+  const said = settings(state(), learner);
+  const usual = Object.fromEntries(learner.fields.map((field) => [field.name, field.default]));
+  const same = (patch) => Object.entries(patch).every(([field, text]) => String(said[field] ?? usual[field]) === text);
+  const way = Math.sign(value - dial.value) * dial.step;
+  let place = value;
+  while (way && place > dial.low && place < dial.high && same(dial.patch(place))) place += way;
+  changeExperiment(dial.patch(Math.min(dial.high, Math.max(dial.low, place))), name);
 }
 
 /** A field as a control: a list to choose from, a tick, or a text. */
@@ -207,10 +183,11 @@ function runPart(parts, experiment) {
   return {
     element: el("div", { class: "run" }, el("div", { class: "row" }, start, pause, cancel), words, bar, agreement),
     outdated() {
+      if (!running && !done) return;
       running?.stop();
       if (running) ended("Cancelled: something else is asked now.");
+      else fill(words);
       fill(agreement);
-      if (done) fill(words);
       done = 0;
       parts.forEach((part) => part.begin?.());
     },
@@ -227,5 +204,3 @@ function verdictOf(data) {
   return el("p", { class: `agreement ${CLASSES[verdict] ?? ""}` }, el("strong", {}, `Theory ${verdict === "cannot tell" ? "and simulation: cannot tell" : verdict}. `),
     reason || `${capital}.`);
 }
-
-const duration = (seconds) => (seconds < 60 ? `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s` : `${Math.round(seconds / 6) / 10} min`);

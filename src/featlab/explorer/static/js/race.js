@@ -22,7 +22,7 @@ export function raceView(place) {
   const found = new Picture({ title: "Share of the directions against n/d", name: "race", height: 440 });
   const risk = new Picture({ title: "Risk over Var y, of learners without directions", name: "race-risk", height: 320 });
   const standings = el("div", { id: "standings" });
-  const words = el("p", { class: "progress", role: "status", id: "race-status" });
+  const words = el("p", { class: "progress", role: "status", id: "race-status" }, "Every learner that applies, over n/d: theory and simulation, and who finds half of every direction first.");
   const start = el("button", { type: "button", id: "race-start", onclick: () => (running ? halt("Stopped.") : run()) }, "Start the race");
   const inputs = FIELDS.map(([name, label, value]) => {
     const input = el("input", { type: "text", id: `race-${name}`, placeholder: value || "sir, bayes-amp …", spellcheck: "false", onchange: () => changeRace({ [name]: input.value.trim() }) });
@@ -49,7 +49,7 @@ export function raceView(place) {
     risk.element.hidden = !without.length;
     if (without.length) risk.draw((palette) => drawn(palette, without, risks, "risk / Var y", race));
     fill(standings, table(`Who is there first, at d = ${short(race.dim)}: half of every direction found`, ["Learner", "First direction, n/d", "Every direction, n/d", "By theory", "Settings", "Remark"],
-      race.entrants.map((one) => [one.label, arrival(one.simulation.first_direction), arrival(one.simulation.all), arrival(one.theory.all), one.settings, (over && (one.simulation_remark || one.theory_remark)) || ""])));
+      race.entrants.map((one) => [one.label, arrival(one.simulation.first_direction, one.simulation), arrival(one.simulation.all, one.simulation), arrival(one.theory.all, one.theory), one.settings, (over && (one.simulation_remark || one.theory_remark)) || ""])));
   }
 
   const heard = {
@@ -82,10 +82,13 @@ export function raceView(place) {
   };
 }
 
-/** Where an entrant is there before the first ratio, nobody has looked where. */
-function arrival(at) {
+/** Where an entrant is there, in the words of the command line; a ratio that is null is beyond all that were looked at. */
+export function arrival(at, curve) {
   if (!at) return "–";
-  return at.ratio ? `${short(at.ratio, 3)} (${short(at.low, 2)} to ${short(at.high, 2)})` : `below ${short(at.high, 2)}`;
+  const last = curve.ratios?.filter((_, place) => mean([curve.found[place]]) !== null).at(-1);
+  if (at.ratio === null) return `not up to ${short(last, 3)}`;
+  if (at.ratio === 0) return `below ${short(at.high, 3)}`;
+  return `${short(at.ratio, 3)} (${short(at.low, 2)} to ${at.high === null ? `beyond ${short(last, 3)}` : short(at.high, 2)})`;
 }
 
 const mean = (list) => {

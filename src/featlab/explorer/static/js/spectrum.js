@@ -1,7 +1,7 @@
 // The singular values of W after giant steps: a bulk, and outliers that carry what was found.
 
-import { el, perFrame } from "./dom.js";
-import { Picture } from "./plots.js";
+import { el } from "./dom.js";
+import { Picture, ofTheoryAndSeeds } from "./plots.js";
 
 const BINS = 48;
 const GAP = 0.1; // of a value, to the next: what is further off is drawn as a line of its own
@@ -10,21 +10,14 @@ export function spectrumPart() {
   const picture = new Picture({ title: "Spectrum of W", name: "spectrum", height: 340 });
   const element = el("section", { class: "card", hidden: true, "aria-label": "Spectrum of W" }, picture.element,
     el("p", { class: "small" }, "Singular values of W after the last step: of every seed as bars, of the theory as lines. What stands off the bulk carries what the step has found. The theory is of d much larger than the number of neurons, where a bulk has no width."));
-  let [theory, seeds] = [null, []];
 
-  function draw() {
+  function draw(theory, seeds) {
     const predicted = theory?.data.spectrum ? theory.data.spectrum.values.at(-1) : null;
     const measured = seeds.filter((one) => one.data.spectrum).map((one) => one.data.spectrum.values[0].at(-1));
     element.hidden = !predicted && !measured.length;
     if (!element.hidden) picture.draw((palette) => histogram(palette, predicted, measured));
   }
-  const soon = perFrame(draw);
-  return {
-    element,
-    theory(record) { theory = record; draw(); },
-    begin() { seeds = []; draw(); },
-    seed(record) { seeds.push(record); soon(); },
-  };
+  return ofTheoryAndSeeds(element, draw);
 }
 
 /** Values that follow each other closely are one group: its mean, and how many they are. */

@@ -1,21 +1,20 @@
 // Trajectories on the sphere: a neuron's unit vector, seen along the directions of the target. What is not along the two
 // chosen ones is the height, so that a random start lies at the pole and a neuron that has found a direction at the rim.
 
-import { el, fill, perFrame, slider } from "./dom.js";
-import { Picture } from "./plots.js";
+import { el, fill, slider } from "./dom.js";
+import { Picture, ofTheoryAndSeeds } from "./plots.js";
 
 const MOST_LINES = 48;
 
 export function spherePart() {
   const picture = new Picture({ title: "On the sphere", name: "sphere", height: 460 });
   let view = { turn: -35, tilt: 35 };
-  const turn = slider("Turn", { id: "turn", min: -180, max: 180, step: 5, value: view.turn, shown: (angle) => `${angle}°`, moved: (angle) => { view.turn = angle; draw(); } });
-  const tilt = slider("Tilt", { id: "tilt", min: 0, max: 90, step: 5, value: view.tilt, shown: (angle) => `${angle}°`, moved: (angle) => { view.tilt = angle; draw(); } });
+  const turn = slider("Turn", { id: "turn", min: -180, max: 180, step: 5, value: view.turn, shown: (angle) => `${angle}°`, moved: (angle) => { view.turn = angle; part.again(); } });
+  const tilt = slider("Tilt", { id: "tilt", min: 0, max: 90, step: 5, value: view.tilt, shown: (angle) => `${angle}°`, moved: (angle) => { view.tilt = angle; part.again(); } });
   const words = el("p", { class: "small" });
   const element = el("section", { class: "card", hidden: true, "aria-label": "Trajectories on the sphere" }, picture.element, el("div", { class: "two" }, turn, tilt), words);
-  let [theory, seeds] = [null, []];
 
-  function draw() {
+  function draw(theory, seeds) {
     const one = theory?.data.cosine ? theory : seeds[0];
     element.hidden = !one?.data.cosine || one.student === "none" || one.time.length < 3;
     if (element.hidden) return;
@@ -23,13 +22,8 @@ export function spherePart() {
     fill(words, rank > 1 ? "Every line is a neuron. Along the floor its cosines with h1 and h2; its height is all the rest." : "Every line is a neuron. To the right its cosine with h1; its height is all the rest.");
     picture.draw((palette) => ball(palette, view, theory, seeds));
   }
-  const soon = perFrame(draw);
-  return {
-    element,
-    theory(record) { theory = record; draw(); },
-    begin() { seeds = []; draw(); },
-    seed(record) { seeds.push(record); soon(); },
-  };
+  const part = ofTheoryAndSeeds(element, draw);
+  return part;
 }
 
 /** The paths of a record's neurons: at each time (x, y, z) with x and y the cosines and z >= 0 what is left. */
