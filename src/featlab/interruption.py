@@ -36,6 +36,10 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _SHOW_CURSOR = b"\x1b[?25h"
 
 _caught: int | None = None
+# Whether there was something to be saved when the signal came: the thread that hears of it may do so only after that.
+_worth_waiting = False
+# Taken by whoever says first that there was an interruption, and never given back: it is said once.
+_said = threading.Lock()
 _last_words = ""
 _savers = 0
 _half_written: set[Path] = set()
@@ -132,6 +136,11 @@ def say_at_end(words: str) -> None:
     _last_words = words
 
 
+def first_to_say() -> bool:
+    """Whether it is still to be said that the program was interrupted. To whom that is answered once, has to say it."""
+    return _caught is None or _said.acquire(blocking=False)
+
+
 @contextmanager
 def saving(worth: bool = True) -> Iterator[None]:
     """Within, there is something to lose, and `check` is called: who interrupts waits until it is shown or stored."""
@@ -183,7 +192,9 @@ def end(code: int) -> NoReturn:
 
 
 def _note(number: int, frame: FrameType | None) -> None:
-    global _caught
+    global _caught, _worth_waiting
+    if _savers:
+        _worth_waiting = True
     _caught = _caught or number
 
 
@@ -191,13 +202,14 @@ def _watch(inbox: socket.socket) -> None:
     """Wait for a signal; then, where something is saved, for its effect or for another one."""
     number = _next(inbox)
     _note(number, None)
-    if _savers:
+    if _worth_waiting:
         with suppress(TimeoutError):
             _next(inbox, time.monotonic() + PATIENCE_SECONDS)
     with suppress(OSError):  # nobody may be there to read it
         if os.isatty(2):
             os.write(2, _SHOW_CURSOR)
-        os.write(2, f"featlab: interrupted{_last_words}\n".encode())
+        if first_to_say():
+            os.write(2, f"featlab: interrupted{_last_words}\n".encode())
     end(128 + number)
 
 

@@ -77,7 +77,9 @@ def test_without_it_the_signal_is_swallowed(tmp_path: Path) -> None:
 
 ENDLESS = """
 import sys, time, types
+from featlab import interruption
 from featlab.interruption import in_time
+{late}
 
 def endless(*args):
     print("demonstrating", file=sys.stderr, flush=True)
@@ -87,11 +89,41 @@ sys.modules["featlab.comparison.demonstration"] = types.SimpleNamespace(demonstr
 from featlab.cli import main
 main()
 """
+# The thread that hears of signals gets its turn when the main one has shown everything; or the main one is that slow.
+LATE = {
+    "in time": "",
+    "late hearing": """
+hear = interruption._next
+def hear_late(inbox, deadline=None):
+    number = hear(inbox, deadline)
+    time.sleep(0.5)
+    return number
+interruption._next = hear_late
+from featlab.cli import errors
+leave = errors.leave_interrupted
+def leave_slowly(words=""):
+    time.sleep(1)
+    leave(words)
+errors.leave_interrupted = leave_slowly
+""",
+    "late end": """
+interruption.PATIENCE_SECONDS = 0.5
+end = interruption.end
+def end_late(code):
+    time.sleep(1)
+    end(code)
+import featlab.cli
+featlab.cli.interruption = types.SimpleNamespace(**{**vars(interruption), "end": end_late})
+""",
+}
 
 
+@pytest.mark.parametrize("late", list(LATE))
 @pytest.mark.parametrize("options", [[], ["--json"]], ids=["screen", "JSON"])
-def test_the_analysis_is_there_before_the_demonstration(options: list[str]) -> None:
-    command = [*HEARING_CTRL_C, sys.executable, "-c", ENDLESS, "explain", "He3(h1)", *options]
+def test_the_analysis_is_there_before_the_demonstration(options: list[str], late: str) -> None:
+    """And that it was interrupted is said once, in the words of who knows what is there, whoever comes first."""
+    program = ENDLESS.format(late=LATE[late])
+    command = [*HEARING_CTRL_C, sys.executable, "-c", program, "explain", "He3(h1)", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         assert process.stderr.readline() == "demonstrating\n"

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from featlab.cli.errors import INTERRUPTED, exit_cleanly
+from featlab.cli.errors import exit_cleanly, leave_interrupted
 from featlab.cli.experiment_options import takes_experiment
 from featlab.cli.showing import AsJson, FigureFile, Quiet, check_figure, deliver
 from featlab.experiments.experiment import Experiment
@@ -76,6 +76,5 @@ def compare(
         text=lambda: comparison_text(both, experiment.learner, experiment.student),
     )
     if any(Outcome.INTERRUPTED in run["outcome"].values for run in (both.simulation, *(run for _, run in both.others))):
-        typer.echo("featlab: interrupted; what was done until then is compared", err=True)
-        raise typer.Exit(INTERRUPTED)
+        leave_interrupted("; what was done until then is compared")
     raise typer.Exit(CODES[both.comparison.verdict])

@@ -17,6 +17,7 @@ import typer
 
 from featlab.errors import FeatlabError, Unwritable
 from featlab.files import fault_words
+from featlab.interruption import first_to_say
 
 FAILED, MISUSE, MISSING, TROUBLE, UNFORESEEN, INTERRUPTED, UNHEARD = 1, 2, 3, 4, 70, 130, 141
 DEBUG = "--debug"
@@ -30,6 +31,13 @@ def fail(message: str, code: int = MISUSE) -> NoReturn:
     """Say what is wrong on stderr and leave, with the exit code of a misuse unless another is given."""
     typer.echo(f"featlab: {message}", err=True)
     raise typer.Exit(code)
+
+
+def leave_interrupted(words: str = "") -> NoReturn:
+    """Say that the command was interrupted, and what became of it, unless its end is already being told; leave."""
+    if first_to_say():
+        typer.echo(f"featlab: interrupted{words}", err=True)
+    raise typer.Exit(INTERRUPTED)
 
 
 def leave(*, failed: int, missing: int) -> None:
@@ -59,7 +67,7 @@ def exit_cleanly(command: Callable[Parameters, Result]) -> Callable[Parameters, 
             where = "the output" if fault.filename is None else os.fspath(fault.filename)
             fail(f"{where}: {fault_words(fault)}", TROUBLE)
         except KeyboardInterrupt:
-            fail("interrupted", INTERRUPTED)
+            leave_interrupted()
 
     return wrapped
 

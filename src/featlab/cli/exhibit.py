@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from featlab.cli.errors import INTERRUPTED, TROUBLE, exit_cleanly, fail, leave
+from featlab.cli.errors import TROUBLE, exit_cleanly, fail, leave, leave_interrupted
 from featlab.cli.showing import examples, print_json
 from featlab.cli.study_running import AsJson, Retry, Scheduler, Wait, Workers, chosen_engine, progress_bar
 from featlab.interruption import say_at_end
@@ -116,8 +116,7 @@ def run_exhibits(
             except ResultsUnwritable as fault:
                 made, unwritten = fault.report or [], str(fault)
             except KeyboardInterrupt:
-                typer.echo("featlab: interrupted; the same command goes on from there", err=True)
-                raise typer.Exit(INTERRUPTED) from None
+                leave_interrupted("; the same command goes on from there")
             if isinstance(made, list):
                 waiting += made
             else:

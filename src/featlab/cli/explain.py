@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from featlab.cli.errors import INTERRUPTED, exit_cleanly, fail
+from featlab.cli.errors import exit_cleanly, fail, leave_interrupted
 from featlab.cli.experiment_options import AlignmentOption, SpikeOption, spiked_inputs
 from featlab.cli.showing import check_output, examples, print_json, seconds_of, show, write_output
 from featlab.interruption import saving
@@ -95,8 +95,7 @@ def explain(
             page = partial(_page, explanation, _seen_from(html, gallery))
             write_output("--html", html, page, "page", quiet=as_json)
     if interrupted:
-        typer.echo("featlab: interrupted; the analysis was finished, its demonstration was not", err=True)
-        raise typer.Exit(INTERRUPTED)
+        leave_interrupted("; the analysis was finished, its demonstration was not")
 
 
 def _demonstrated(explanation: Explanation, seconds: float, *, shown: bool) -> tuple[Explanation, bool]:

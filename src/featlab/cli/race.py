@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from featlab.cli.errors import INTERRUPTED, exit_cleanly, fail
+from featlab.cli.errors import exit_cleanly, fail, leave_interrupted
 from featlab.cli.showing import AsJson, FigureFile, Quiet, check_figure, deliver, examples, seconds_of
 from featlab.interruption import saving
 
@@ -82,5 +82,4 @@ def race(
         )
     if found.interrupted:
         kept = "" if store is None else f"; the same command goes on from {store}"
-        typer.echo(f"featlab: interrupted; what was done until then is shown{kept}", err=True)
-        raise typer.Exit(INTERRUPTED)
+        leave_interrupted(f"; what was done until then is shown{kept}")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import typer
-
-from featlab.cli.errors import INTERRUPTED, exit_cleanly
+from featlab.cli.errors import exit_cleanly, leave_interrupted
 from featlab.cli.experiment_options import takes_experiment
 from featlab.cli.showing import AsJson, FigureFile, Quiet, check_figure, deliver
 from featlab.experiments.experiment import Experiment
@@ -54,5 +52,4 @@ def simulate(
         text=lambda: simulation_text(dataset, experiment.learner, experiment.student),
     )
     if Outcome.INTERRUPTED in dataset["outcome"].values:
-        typer.echo("featlab: interrupted; what was done until then is shown", err=True)
-        raise typer.Exit(INTERRUPTED)
+        leave_interrupted("; what was done until then is shown")

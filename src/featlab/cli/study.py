@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from featlab.cli.errors import INTERRUPTED, MISSING, TROUBLE, exit_cleanly, fail, leave
+from featlab.cli.errors import MISSING, TROUBLE, exit_cleanly, fail, leave, leave_interrupted
 from featlab.cli.showing import examples, print_json
 from featlab.cli.study_running import AsJson, Retry, Scheduler, Wait, Workers, chosen_engine, progress_bar
 from featlab.cli.study_text import (
@@ -262,8 +262,7 @@ def _tell_aside(aside: Path) -> None:
 
 def _interrupted(study: Study, runner: Runner, store: Path) -> NoReturn:
     reached = progress_text(_progress(study, runner, store))
-    typer.echo(f"featlab: interrupted; {reached}. The same command goes on from there", err=True)
-    raise typer.Exit(INTERRUPTED)
+    leave_interrupted(f"; {reached}. The same command goes on from there")
 
 
 def _tell(command: str, progress: Progress, file: Path, store: Path, *, quiet: bool, as_json: bool) -> None:
