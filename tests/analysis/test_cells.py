@@ -47,6 +47,26 @@ def test_cells_are_shared_in_proportion_and_nothing_is_lost() -> None:
     np.testing.assert_allclose(shared, [8.0, 0.25 + 1.0, 0.5 + 1.0 + 4.0, 0.25, 0.0])
 
 
+def test_cells_of_two_tables_are_shared_as_by_two_sharings() -> None:
+    """Cells that end inside a bin, run through several, or are bent, in either table; all in one would differ."""
+
+    def value(line: Integers, x: Floats) -> Floats:
+        return parabola(on_the_line(line, x))
+
+    cells = cut_into_cells(parabola, on_the_line, np.linspace(-1, 1, 21)[None], np.zeros((1, 0)))
+    turns = cells.turns
+    cells = turned_at_extrema(cells, value)
+    bends = bends_of(cells, turns, 1, value)
+    edges = np.linspace(0.001, 1.2, 60)
+    weight = np.arange(1.0, 21.0)
+    table = np.arange(20) % 2
+    both = Sharing(cells.first, cells.last, edges, bends, table, 2).collect(weight)
+    alone = Sharing(cells.first, cells.last, edges, bends)
+    for number in (0, 1):
+        np.testing.assert_allclose(both[number], alone.collect(np.where(table == number, weight, 0.0)), atol=1e-12)
+    assert not np.allclose(both[0], alone.collect(weight))
+
+
 def test_noise_spreads_a_bin_into_a_gaussian() -> None:
     """From one bin of 200: mean kept, variance raised by that of the noise; twice the variance is not."""
     table = np.zeros((200, 1))

@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from scipy.signal import fftconvolve
 from scipy.special import erf, k0, ndtr
 
-from featlab.analysis import analyse
+from featlab.analysis import analyse, thresholds
 from featlab.analysis.subspaces import complement, nothing, readable_basis
 from featlab.analysis.thresholds import second_moments, symmetric_basis
 from featlab.gaussian.quadrature import gaussian_density
@@ -221,6 +221,24 @@ def _gaussian(z: float) -> float:
 def test_conditional_thresholds_assume_the_first_directions_known() -> None:
     analysis = analyse(target("h1 + abs(h2)"))
     assert [stage.alpha for stage in analysis.grand_staircase] == pytest.approx([0.0, 0.5], rel=1e-3)
+
+
+def test_known_coordinates_that_are_left_out_are_rare_and_the_most_rare_ones() -> None:
+    weights = np.array([0.5, 6e-8, 3e-8, 0.3, 2e-8, 0.2, 1e-6])
+    common = thresholds._common(weights)
+    assert common.tolist() == [True, True, False, True, False, True, True]
+    assert weights[~common].sum() < 1e-7
+    both = weights[~common].sum() + weights[common].min()
+    assert both > 1e-7, "negative control: one more would be too many"
+
+
+def test_what_is_left_out_enters_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For x + |z| with x known every x has alpha = 1/2: without a third of them the eigenvalue is short by so much."""
+    of, known = target("h1 + abs(h2)"), np.array([[1.0], [0.0]])
+    monkeypatch.setattr(thresholds, "_RARE", 0.3)
+    found = second_moments(of, known)
+    assert 0.05 < 2 - found.top < 0.6
+    assert found.error > 2 - found.top
 
 
 def test_no_threshold_where_second_moments_vanish() -> None:

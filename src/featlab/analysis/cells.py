@@ -117,14 +117,20 @@ def turned_at_extrema(cells: SomeCells, value: Callable[[Integers, Floats], Floa
 
 
 def _extrema(value: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
-    """The maximum of a function on each [low, high], by golden sections (to half the digits, as extrema allow)."""
+    """The maximum of a function on each [low, high], by golden sections (to half the digits, as extrema allow).
+
+    One of the two inner points of a section is one of the next, so that each costs one value.
+    """
     left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
     at_left, at_right = value(left), value(right)
     for _ in range(40):
         lower = at_left > at_right
         low, high = np.where(lower, low, left), np.where(lower, right, high)
-        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-        at_left, at_right = value(left), value(right)
+        kept, at_kept = np.where(lower, left, right), np.where(lower, at_left, at_right)
+        new = np.where(lower, high - _GOLDEN * (high - low), low + _GOLDEN * (high - low))
+        at_new = value(new)
+        left, right = np.where(lower, new, kept), np.where(lower, kept, new)
+        at_left, at_right = np.where(lower, at_new, at_kept), np.where(lower, at_kept, at_new)
     return 0.5 * (low + high)
 
 
@@ -178,64 +184,109 @@ class Sharing:
     """How the weight of each cell, of value `first` to `last`, is divided among the bins between ascending edges (B,).
 
     There are B + 1 bins, the outer ones open. The function runs linearly along a cell, but for those that are bent.
+    What does not depend on the weights is found once: the same cells have many columns of weights.
+
+    Args:
+        table: (cells,) numbers of the tables into which the cells are sorted, 0 to `tables` - 1; one if not given.
     """
 
-    def __init__(self, first: Floats, last: Floats, edges: Floats, bends: Bends | None = None) -> None:
+    def __init__(
+        self,
+        first: Floats,
+        last: Floats,
+        edges: Floats,
+        bends: Bends | None = None,
+        table: Integers | None = None,
+        tables: int = 1,
+    ) -> None:
         low, high = np.minimum(first, last), np.maximum(first, last)
-        self.edges, self.bins = edges, edges.size + 1
+        self.edges, self.bins, self.tables = edges, edges.size + 1, tables
         self.first_bin = np.searchsorted(edges, low, side="right")
         self.last_bin = np.searchsorted(edges, high, side="right")
-        self.whole = self.first_bin == self.last_bin
-        self.low, self.high = low, high
-        self.linear = ~self.whole
-        self.bent_shares = None if bends is None else self._bent_shares(bends)
+        self._low, self._high = low, high
+        whole = self.first_bin == self.last_bin
+        linear = ~whole
+        shares = [(np.flatnonzero(whole), self.first_bin[whole], np.ones(np.count_nonzero(whole)))]
         if bends is not None:
-            self.linear[bends.cell] = False
+            shares.append(self._bent_shares(bends, whole))
+            linear[bends.cell] = False
+        wide = np.flatnonzero(linear)
+        below, above = self.first_bin[wide], self.last_bin[wide]
+        length = high[wide] - low[wide]
+        if wide.size:
+            shares.append((wide, below, (edges[below] - low[wide]) / length))
+            shares.append((wide, above, (high[wide] - edges[above - 1]) / length))
+        self._cell, bins, self._share = (np.concatenate(column) for column in zip(*shares, strict=True))
+        self._place = bins if table is None else bins + self.bins * table[self._cell]
+        of_table = np.zeros(wide.size, dtype=np.intp) if table is None else table[wide]
+        self._stretches = self._stretches_of(wide, below, above, length, of_table)
 
-    def _bent_shares(self, bends: Bends) -> tuple[Integers, Integers, Floats]:
+    def _bent_shares(self, bends: Bends, whole: Booleans) -> tuple[Integers, Integers, Floats]:
         """Cell, bin and share for every bin that a bent cell runs through."""
-        wide = np.flatnonzero(~self.whole[bends.cell])
+        wide = np.flatnonzero(~whole[bends.cell])
         counts = self.last_bin[bends.cell[wide]] - self.first_bin[bends.cell[wide]] + 1
         number = np.repeat(wide, counts)
         cell = bends.cell[number]
         bins = self.first_bin[cell] + np.arange(cell.size) - np.repeat(np.cumsum(counts) - counts, counts)
-        below = np.where(bins > self.first_bin[cell], self.edges[np.maximum(bins - 1, 0)], self.low[cell])
-        above = np.where(bins < self.last_bin[cell], self.edges[np.minimum(bins, self.edges.size - 1)], self.high[cell])
-        return cell, bins, np.abs(bends.part(number, above) - bends.part(number, below))
+        # What lies below the upper end of each bin: that is also what lies below the lower end of the next one.
+        inner = bins < self.last_bin[cell]
+        ends = np.where(inner, self.edges[np.minimum(bins, self.edges.size - 1)], self._high[cell])
+        upper = bends.part(number, ends)
+        starts = np.cumsum(counts) - counts
+        lower = np.append(0.0, upper)[: upper.size]
+        lower[starts] = bends.part(wide, self._low[bends.cell[wide]])
+        return cell, bins, np.abs(upper - lower)
+
+    def _stretches_of(
+        self, wide: Integers, below: Integers, above: Integers, length: Floats, table: Integers
+    ) -> list[_Stretch]:
+        """Cells of very different length apart: the labels of h1^40 spread over a hundred powers of ten, and in a sum
+        with the density of the shortest cells that of the long ones would be lost."""
+        stretches, after = [], self.bins + 1
+        through = above > below + 1
+        size = np.frexp(length)[1] // _OCTAVES
+        for group in np.unique(size[through]):
+            members = through & (size == group)
+            unit = float(np.ldexp(1.0, -_OCTAVES * int(np.clip(group, -_MOST_GROUPS, _MOST_GROUPS))))
+            begin, end = below[members] + 1, above[members]
+            steps = np.bincount(begin, minlength=after) - np.bincount(end, minlength=after)
+            inside = np.flatnonzero(np.cumsum(steps)[:-1] > 0)
+            width = (self.edges[inside] - self.edges[inside - 1]) * unit
+            offset = after * table[members]
+            stretches.append(
+                _Stretch(wide[members], begin + offset, end + offset, 1 / (length[members] * unit), inside, width)
+            )
+        return stretches
 
     def collect(self, weight: Floats) -> Floats:
-        """The total of each bin, (B + 1,)."""
-        total = np.zeros(self.bins)
-        total += np.bincount(self.first_bin[self.whole], weight[self.whole], self.bins)
-        if self.bent_shares is not None:
-            cell, bins, share = self.bent_shares
-            total += np.bincount(bins, weight[cell] * share, self.bins)
-        wide = self.linear
-        if not wide.any():
-            return total
-        low, high, weight = self.low[wide], self.high[wide], weight[wide]
-        first, last = self.first_bin[wide], self.last_bin[wide]
-        total += np.bincount(first, weight * ((self.edges[first] - low) / (high - low)), self.bins)
-        total += np.bincount(last, weight * ((high - self.edges[last - 1]) / (high - low)), self.bins)
-        # Cells of very different length apart: the labels of h1^40 spread over a hundred powers of ten, and in a sum
-        # with the density of the shortest cells that of the long ones would be lost.
-        size = np.frexp(high - low)[1] // _OCTAVES
-        for group in np.unique(size):
-            members = size == group
-            unit = float(np.ldexp(1.0, -_OCTAVES * int(np.clip(group, -_MOST_GROUPS, _MOST_GROUPS))))
-            density = weight[members] / ((high[members] - low[members]) * unit)
-            total += self._between(first[members], last[members], density, unit)
-        return total
+        """The total of each bin, (B + 1,), or (tables, B + 1) where there are several tables."""
+        count = self.tables * self.bins
+        shares: Floats = np.bincount(self._place, weight[self._cell] * self._share, count).astype(float)
+        total = shares.reshape(self.tables, self.bins)
+        after = self.tables * (self.bins + 1)
+        for one in self._stretches:
+            # What lies strictly between the first and the last bin of a cell: its density times the width of each bin.
+            density = weight[one.cell] * one.per_length
+            steps = np.bincount(one.begin, density, after) - np.bincount(one.end, density, after)
+            running = np.cumsum(steps.reshape(self.tables, -1), axis=1)
+            total[:, one.inside] += running[:, one.inside] * one.width
+        return total if self.tables > 1 else total[0]
 
-    def _between(self, first: Integers, last: Integers, density: Floats, unit: float) -> Floats:
-        """What the bins strictly between the first and the last of each cell get: its density times their width."""
-        after = self.bins + 1  # the density is added at first + 1 and taken off at last
-        covered = np.cumsum(np.bincount(first + 1, minlength=after) - np.bincount(last, minlength=after))[:-1] > 0
-        steps = np.bincount(first + 1, density, after) - np.bincount(last, density, after)
-        total: Floats = np.zeros(self.bins)
-        inside = np.flatnonzero(covered)
-        total[inside] = np.cumsum(steps)[inside] * ((self.edges[inside] - self.edges[inside - 1]) * unit)
-        return total
+
+@dataclass(frozen=True)
+class _Stretch:
+    """Cells that run through whole bins: the density is added at `begin` and taken off at `end`.
+
+    `inside` are the bins that any of them runs through, `width` theirs; `per_length` is one over a cell's rise, both in
+    one unit.
+    """
+
+    cell: Integers
+    begin: Integers
+    end: Integers
+    per_length: Floats
+    inside: Integers
+    width: Floats
 
 
 def convolved(table: Floats, width: float, variance: float) -> Floats:

@@ -53,15 +53,16 @@ def label_tables(
         noise: variance of Gaussian noise added to the label; the table then describes the noisy label.
     """
     layout = layout_for_noise(cells, noise, bins) if noise > 0 else layout_by_rank(cells, bins)
-    share = Sharing(cells.first, cells.last, layout.edges, cells.bends)
+    two = bool(rules.any())
+    second = (rules < 0).astype(np.intp)[cells.line] if two else None
+    share = Sharing(cells.first, cells.last, layout.edges, cells.bends, second, 2 if two else 1)
     weights = [cells.mass]
     for i, j in zip(*np.triu_indices(unknown), strict=True):
         outer = directions[cells.line, i] * directions[cells.line, j]
         weights.append(cells.square * outer - (i == j) * cells.mass)
-    columns = [share.collect(weight) for weight in weights]
-    of_rule = rules[cells.line]
-    columns += [share.collect(of_rule * weight) if rules.any() else np.zeros(share.bins) for weight in weights]
-    table = np.column_stack(columns)
+    columns = np.array([np.atleast_2d(share.collect(weight)) for weight in weights])
+    apart = columns[:, 0] - columns[:, 1] if two else np.zeros_like(columns[:, 0])
+    table = np.concatenate([columns.sum(axis=1), apart]).T
     if layout.equal is not None:
         table = _spread(table, layout, layout.equal, noise)
     alike = _variance_within(cells, directions[:, :unknown], layout.alike, share.first_bin)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from featlab.analysis.budget import check_time, doing
+from featlab.analysis.cells import Booleans
 from featlab.analysis.conditional import LabelTable, label_tables
 from featlab.analysis.grids import known_rule, slice_at
 from featlab.analysis.ray_rules import Resolution, rays_at
@@ -50,7 +51,7 @@ _RESOLUTION = {
 # What leaves a larger relative error, by the number of directions, is computed again with up to so many times the rays
 # or cells, by that number too; not what leaves nothing but an error.
 _WANTED = {1: 1e-3, 2: 1e-3, 3: 1e-3, 4: 5e-3, 5: 1e-2}
-_FINER = {1: 3, 2: 4, 3: 3, 4: 3, 5: 3}
+_FINER = {1: 3, 2: 8, 3: 3, 4: 3, 5: 3}
 _ROUNDING = 1e-12
 # By the number of known directions: Gauss nodes on each piece of each known axis.
 _KNOWN_NODES = {0: 1, 1: 20, 2: 8, 3: 5}
@@ -58,6 +59,7 @@ _KNOWN_NODES = {0: 1, 1: 20, 2: 8, 3: 5}
 _BINS = {1: 8000, 2: 8000, 3: 2000, 4: 2000, 5: 2000}
 _CONDITIONAL_BINS = 800
 _LENGTHS = (1, 2, 4)  # of cells
+_RARE = 1e-7  # known coordinates that are rarer than this, all together, are left out
 _COMMUTING = 1e-6  # a commutator that is zero, relative to the matrices
 
 
@@ -139,6 +141,7 @@ class _Operators:
         wider: with half the bins.
         first, second: with the rays of either rule.
         lost: what labels that cannot be told apart may hide.
+        left_out: what known coordinates that are left out may add.
     """
 
     best: Floats
@@ -147,6 +150,7 @@ class _Operators:
     first: Floats
     second: Floats
     lost: float
+    left_out: float
 
 
 def second_moments(target: Target, known: Floats) -> SecondMoments:
@@ -178,7 +182,7 @@ def _second_moments(target: Target, known: Floats, resolution: Resolution) -> tu
         directions=2 * abs(_top(fine.first) - _top(fine.second)) + 0.5 * _top(fine.scatter),
         bins=abs(_top(fine.best + fine.scatter) - _top(fine.wider)),
     )
-    return SecondMoments(best, errors.total + _ROUNDING * _top(best), fine.lost), errors
+    return SecondMoments(best, errors.total + fine.left_out + _ROUNDING * _top(best), fine.lost), errors
 
 
 def label_table(target: Target) -> LabelTable:
@@ -199,15 +203,19 @@ def _operators(target: Target, known: Floats, resolution: Resolution) -> list[_O
     """F averaged over the known coordinates: by cells of this length, of twice and of four times the length.
 
     Of points x that a symmetry of the label takes to each other one is enough: F at D x is F at x in the turned basis.
+    Points far out take as long as the others and have no weight: without them F is less by at most q (q + 1) times
+    their probability, as |F(M)| <= E|G|^2 |M| and E|G|^2 <= E|z z^T - I|^2 = q (q + 1).
     """
     unknown = complement(known)
     rule = known_rule(target, known, _KNOWN_NODES[known.shape[1]])
     group = _symmetries_with(target, known, unknown)
     points, weights = group.first(known.shape[1]).folded(rule.points, rule.weights)
+    common = _common(weights)
+    left_out = float(weights[~common].sum()) * unknown.shape[1] * (unknown.shape[1] + 1)
     bins = _CONDITIONAL_BINS if known.shape[1] else _BINS[target.rank + target.hidden]
     size = len(symmetric_basis(unknown.shape[1]))
     totals, lost = np.zeros((len(_LENGTHS), 5, size, size)), np.zeros(len(_LENGTHS))
-    for point, weight in zip(points, weights, strict=True):
+    for point, weight in zip(points[common], weights[common], strict=True):
         check_time()
         rays = rays_at(target, known, unknown, point, resolution)
         for place, length in enumerate(_LENGTHS):
@@ -217,9 +225,17 @@ def _operators(target: Target, known: Floats, resolution: Resolution) -> list[_O
             lost[place] += weight * table.lost
     turned = (_turned(total, group, known.shape[1], unknown.shape[1]) for total in totals)
     return [
-        _Operators(best, scatter, wider, first, second, float(short))
+        _Operators(best, scatter, wider, first, second, float(short), left_out)
         for (best, scatter, wider, first, second), short in zip(turned, lost, strict=True)
     ]
+
+
+def _common(weights: Floats) -> Booleans:
+    """All but the rarest, whose probability together is below `_RARE`."""
+    order = np.argsort(weights)
+    common = np.full(weights.size, True)
+    common[order[np.cumsum(weights[order]) < _RARE]] = False
+    return common
 
 
 def _symmetries_with(target: Target, known: Floats, unknown: Floats) -> Symmetries:
@@ -258,8 +274,10 @@ def _operators_of(table: LabelTable, wider: LabelTable, group: Symmetries) -> tu
 
 def _operator(mass: Floats, moment: Floats) -> Floats:
     """sum over bins of mass (G M G) with G = moment / mass, as a matrix on symmetric matrices."""
-    basis = symmetric_basis(moment.shape[1])
+    size = moment.shape[1]
+    basis = symmetric_basis(size)
     kept = mass > 0
-    mass, moment = mass[kept], moment[kept]
-    applied = np.einsum("bij,ajk,bkl->bail", moment, basis, moment, optimize=True)
-    return np.einsum("b,bail,cil->ac", 1 / mass, applied, basis, optimize=True)
+    flat = moment[kept].reshape(-1, size**2)
+    pairs = (flat.T @ (flat / mass[kept, None])).reshape(size, size, size, size)  # sum of moment_ij moment_kl / mass
+    left = np.tensordot(basis, pairs, axes=([1, 2], [1, 2]))  # over j, k of M_jk: (a, i, l)
+    return np.tensordot(left, basis, axes=([1, 2], [1, 2]))
