@@ -22,7 +22,7 @@ from featlab.errors import InvalidParameter
 from featlab.learners.amp import BayesAmp
 from featlab.outcome import Outcome
 from featlab.simulation.amp_closed import Denoiser, closed_form
-from featlab.simulation.amp_mixture import CHUNK_NUMBERS, MixtureDenoiser
+from featlab.simulation.amp_mixture import CHUNK_NUMBERS, MixtureDenoiser, halvings
 from featlab.simulation.amp_table import TabulatedDenoiser
 from featlab.simulation.designs.choose import Demand, Sizes
 from featlab.simulation.linalg import product
@@ -193,6 +193,8 @@ def amp_demand(learner: BayesAmp, student: None, target: Target, sizes: Sizes) -
     clouds = 0 if closed_form(target) else 16 * CHUNK_NUMBERS
     besides = (32 * rows * rank + clouds) * np.dtype(sizes.dtype).itemsize
     work = _CLOSED_WORK if rank == 1 or closed_form(target) else _MIXTURE_WORK
+    if target.rank + target.hidden == 1 and not closed_form(target):
+        work *= 2 ** halvings(target)[0]
     return Demand(
         sizes.dim, sizes.known, rank, rows, uses=learner.uses, dtype=sizes.dtype, per_seed=besides, row_work=work
     )

@@ -50,7 +50,7 @@ _FEW_LABELS = 64
 # Of a fold: the noise that its curvature may make, over what another direction does to the label, unless folds are few;
 # and how often all steps together may be halved for it, which doubles the small clouds each time.
 _MOST_BLUR, _FEW_FOLDS = 0.2, 0.02
-_MOST_HALVINGS = {1: 0, 2: 3, 3: 1}
+_MOST_HALVINGS = {1: 2, 2: 3, 3: 1}
 _NEAR = 1e-2
 
 
@@ -251,12 +251,17 @@ def halvings(target: Target) -> tuple[int, ...]:
     the curvature counts as noise of the label, of size s^2 |g''| / sqrt(2). It hides another direction unless the label
     varies more with that one over its whole width: for 2 He5(h2) + sin(h1) |h2| an undivided step leaves two fifths of
     what the label tells of h1. The step is halved while the median of s^2 |g''| over folds is above a fifth of that.
+
+    With one field a fold hides which of several places has the label: of 0.56 He3 + 0.64 He4 at an overlap of 0.12 an
+    undivided step leaves 97.4% of E[g_out^2], half of it 99.2%, a quarter 99.8%. There clouds are few, so it is taken.
     """
     fields = target.rank + target.hidden
     points = np.random.default_rng(0).standard_normal((_PROBES, fields))
     shifted = [(target.link(points - move), target.link(points + move)) for move in _NEAR * np.eye(fields)]
     slopes = [np.abs(high - low) / (2 * _NEAR) for low, high in shifted]
     bends = [np.abs(low + high - 2 * target.link(points)) / _NEAR**2 for low, high in shifted]
+    if fields == 1:
+        return (_MOST_HALVINGS[1] if np.any(_WIDTH * _STEPS[1] * bends[0] > slopes[0]) else 0,)
     found = [0] * fields
     for place, (slope, bend) in enumerate(zip(slopes, bends, strict=True)):
         others = [slopes[other] for other in range(target.rank) if other != place]
