@@ -11,7 +11,7 @@ from scipy.special import ndtr
 from scipy.stats import multivariate_normal
 
 from featlab.analysis.label_law import label_law
-from featlab.analysis.level_sets import level_sets, log_interval, log_partition
+from featlab.analysis.level_sets import _log_share, level_sets, log_interval, log_partition
 from featlab.analysis.pieces import REACH, invert, monotone_pieces
 from featlab.errors import InvalidParameter
 from featlab.targets import target
@@ -166,3 +166,10 @@ def test_refusals() -> None:
         level_sets(target("h1*h2"), -1.0)
     with pytest.raises(InvalidParameter, match="three coordinates"):
         level_sets(target("h1*h2*h3*h4*h5"))
+
+
+def test_where_differences_of_the_label_vanish_its_weight_is_finite_and_no_warning_is_given() -> None:
+    """1 / |g'| of h1^2: 1 at 1/2; at 0, where it is infinite, as much as a float holds."""
+    shares = _log_share(target("h1**2"), np.array([[0.5], [0.0]]), 0, np.full(2, 1e-3))
+    assert shares[0] == pytest.approx(0.0, abs=1e-9)
+    assert 600 < shares[1] < np.inf

@@ -230,7 +230,8 @@ def _log_share(target: Target, points: Floats, axis: int, room: Floats) -> Float
         )
         slopes[other] = np.abs(ahead - behind) / (2 * step)
     steepest = np.maximum(slopes.max(axis=0), 1e-300)
-    relative = slopes / steepest
+    # At an extremum differences may vanish: then no axis is better than another, and the weight is all that fits.
+    relative = np.where(slopes.max(axis=0) > 0, slopes / steepest, 1.0)
     with np.errstate(divide="ignore"):
         share = (_PARTITION_POWER - 1) * np.log(relative[axis]) - np.log(steepest)
     return share - np.log(np.sum(relative**_PARTITION_POWER, axis=0))
