@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from typer.main import get_command
+from typer.testing import CliRunner
 
 import featlab
 import featlab.simulation
@@ -82,6 +83,14 @@ def test_the_example_would_run_and_what_it_needs_is_asked_for_by_its_option(lear
         assert said(*without(arguments, option)).startswith(f"featlab: {option}: {learner} needs it: ")
     for option in ("--dim", "--learner"):
         assert f"Missing option '{option}'" in said(*without(arguments, option))
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_the_example_on_the_screen_can_be_copied_into_a_shell(learner: str) -> None:
+    shown = CliRunner().invoke(app, ["learners", learner], env={"COLUMNS": "80"}).stdout
+    copied = shown.partition("Example:\n")[2].replace("\\\n", "")
+    assert "\n" not in copied.strip()
+    assert tuple(shlex.split(copied)) == ("featlab", "simulate", *example(learner))
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
