@@ -16,6 +16,7 @@ from matplotlib.transforms import Bbox
 
 from featlab.figures import comparison_figure, prediction_figure, trajectory_figure
 from featlab.figures.style import add_legend
+from featlab.results import QUANTITIES, attributes
 
 TIMES = {"one": [0.0], "few": [0.0, 1.0, 4.0], "decades": [0.0, 0.01, 0.1, 1.0, 10.0]}
 SHAPES = [(1, 1), (1, 3), (3, 1), (2, 2), (3, 4)]  # neurons, directions
@@ -55,6 +56,15 @@ def pictures() -> Iterator[Any]:
         if name != "few":
             yield pytest.param(lambda t=theory: prediction_figure(t), id=f"prediction, {words}")
             yield pytest.param(lambda r=runs: trajectory_figure(r), id=f"run, {words}")
+
+
+def measures() -> Iterator[Any]:
+    """Runs that measure one thing over time, by the name it has there, however long."""
+    for name, (axes, _) in QUANTITIES.items():
+        if not axes:
+            _, runs = datasets(TIMES["few"], (1, 1), 1.0)
+            runs = runs.drop_vars("risk").assign({name: runs["risk"].assign_attrs(attributes(name))})
+            yield pytest.param(lambda r=runs: trajectory_figure(r), id=f"run, {name}")
 
 
 def texts(figure: Figure) -> list[tuple[str, Bbox]]:
@@ -107,7 +117,7 @@ def _share(one: Bbox, other: Bbox) -> float:
     return 0.0 if both is None else both.width * both.height
 
 
-@pytest.mark.parametrize("draw", list(pictures()))
+@pytest.mark.parametrize("draw", [*pictures(), *measures()])
 def test_no_text_lies_over_data_or_text(draw: Any) -> None:
     assert faults(draw()) == []
 
