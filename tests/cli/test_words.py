@@ -68,6 +68,16 @@ def without(arguments: tuple[str, ...], option: str) -> list[str]:
     return [*arguments[:place], *arguments[place + 2 :]]
 
 
+@pytest.mark.parametrize(
+    ("command", "typo", "meant"), [("explain", "--budgte", "--budget"), ("race", "--rattios", "--ratios")]
+)
+def test_a_mistyped_option_is_no_expression(command: str, typo: str, meant: str) -> None:
+    told = CliRunner().invoke(app, [command, "-h1", typo, "3"])
+    assert told.exit_code == 2
+    assert f"no such option: {typo}; did you mean {meant} (" in " ".join(told.stderr.split())
+    assert "did you mean" not in CliRunner().invoke(app, [command, "-h1", "--colour"]).stderr
+
+
 def test_every_learner_has_a_guide() -> None:
     assert set(GUIDES) == set(LEARNERS)
 
