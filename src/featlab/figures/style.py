@@ -57,13 +57,16 @@ def dress(axes: Axes, *, title: str = "", x: str = "", y: str = "", grid: Litera
 
 
 def add_legend(where: Axes | Figure, **options: Any) -> None:
-    """A legend without a frame, in ink; below the figure or its panel, where it covers nothing, unless told else."""
+    """A legend without a frame, in ink; below the figure or its panel, where it covers nothing, or at its side.
+
+    A place within a panel (`loc` without `bbox_to_anchor`) is not taken: at some size of a run there are data. Claims
+    whose code is fixed name one.
+    """
     place: dict[str, Any] = {"loc": "outside lower center"}
-    if isinstance(where, Axes):
+    if isinstance(where, Axes) and "bbox_to_anchor" not in options:
         below = ScaledTranslation(0, -_BELOW, where.figure.dpi_scale_trans)
-        place = {"loc": "upper center", "ncols": 2}
-        if "loc" not in options:
-            place |= {"bbox_to_anchor": (0.5, 0), "bbox_transform": where.transAxes + below}
+        place = {"ncols": 2, "bbox_to_anchor": (0.5, 0), "bbox_transform": where.transAxes + below}
+        options = {**options, "loc": "upper center"}
     where.legend(frameon=False, fontsize=TEXT_SIZE - 0.5, labelcolor=INK, **(place | options))
 
 
