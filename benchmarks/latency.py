@@ -19,7 +19,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
 
-from benchmarks.measuring import Row, show
+from benchmarks.measuring import Row, show, until_steady
 from featlab.compiled import VARIABLE
 
 SIMULATE_SECONDS, COMPARE_RATIO = 2.5, 1.5
@@ -57,13 +57,19 @@ def cost(arguments: tuple[str, ...], kept: Path) -> Cost:
 
 
 def cold_and_warm(case: str, arguments: tuple[str, ...], goal: float | None = None, warm: int = 3) -> Iterator[Row]:
-    """One cold run and the best of several warm ones; the goal is for these."""
+    """One cold run and the best of several warm ones, repeated until they are steady; the goal is for these."""
     with tempfile.TemporaryDirectory(prefix="featlab-latency-") as folder:
         first = cost(arguments, Path(folder))
-        again = [cost(arguments, Path(folder)) for _ in range(warm)]
-    best = Cost(min(one.wall for one in again), min(one.cpu for one in again))
+        again: list[Cost] = []
+
+        def once() -> float:
+            again.append(cost(arguments, Path(folder)))
+            return again[-1].wall
+
+        timing = until_steady(once, warm)
+    least = min(one.cpu for one in again)
     yield Row(case, f"cold, {first.cpu:.1f} s of processors", first.wall, "s")
-    yield Row(case, f"warm, {best.cpu:.1f} s of processors", best.wall, "s", at_most=goal)
+    yield Row(case, f"warm, {least:.1f} s of processors", timing.seconds, "s", timing, at_most=goal)
 
 
 def simulate() -> Iterator[Row]:

@@ -9,7 +9,7 @@ import json
 import os
 import platform
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -28,6 +28,8 @@ from featlab.simulation.random import fold, root_key
 from featlab.simulation.run import advance, start
 
 RESULTS = Path(__file__).parent / "results"
+# Times are measured until the best of them are that close to each other, or it has taken too long.
+SPREAD, MOST_TIMES, MOST_SECONDS, _BEST = 0.05, 8, 60.0, 3
 
 
 @dataclass(frozen=True)
@@ -46,10 +48,15 @@ class Cubic:
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds of the best repetition, and of compilation (None where nothing is compiled)."""
+    """Seconds of the best repetition, of compilation (None where nothing is compiled), and how sure they are.
+
+    `spread` is how much longer the third best of `runs` took, as a share; None where there are fewer than three.
+    """
 
     seconds: float
     compile_seconds: float | None = None
+    spread: float | None = None
+    runs: int = 1
 
 
 @dataclass(frozen=True)
@@ -75,16 +82,18 @@ class Row:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """As text: case, setting, seconds, compilation, result, goal, verdict."""
-        seconds, compiling, goal = "", "", ""
+        """As text: case, setting, seconds, their spread, compilation, result, goal, verdict."""
+        seconds, spread, compiling, goal = "", "", "", ""
         if self.timing is not None:
             seconds = f"{self.timing.seconds:.4g}"
+            spread = "" if self.timing.spread is None else f"{self.timing.spread:.1%} of {self.timing.runs}"
             compiling = "" if self.timing.compile_seconds is None else f"{self.timing.compile_seconds:.2f}"
         if self.at_least is not None:
             goal = f">= {self.at_least:g}"
         if self.at_most is not None:
             goal = f"<= {self.at_most:g}"
-        return self.case, self.setting, seconds, compiling, f"{self.value:.4g} {self.unit}", goal, self.verdict
+        found = f"{self.value:.4g} {self.unit}"
+        return self.case, self.setting, seconds, spread, compiling, found, goal, self.verdict
 
 
 def problem(learner: Any, *, dim: int, width: int, kind: str, samples: int | None = None) -> Problem:
@@ -113,7 +122,7 @@ def time_run(task: Problem, steps: int, seeds: int, repeats: int, *, from_start:
             raise RuntimeError(f"the run diverged, so its time means nothing: {task}")
         return seconds
 
-    return Timing(min(once() for _ in range(repeats)), compiling)
+    return replace(until_steady(once, repeats), compile_seconds=compiling)
 
 
 def time_best(action: Callable[[], Any], repeats: int) -> Timing:
@@ -124,7 +133,29 @@ def time_best(action: Callable[[], Any], repeats: int) -> Timing:
         action()
         return perf_counter() - begin
 
-    return Timing(min(once() for _ in range(repeats)))
+    return until_steady(once, repeats)
+
+
+def until_steady(once: Callable[[], float], least: int) -> Timing:
+    """The best of at least so many runs, repeated until the three best are within `SPREAD` of each other.
+
+    A busy machine may never get there: there are at most `MOST_TIMES` as many, and no more after `MOST_SECONDS`.
+    """
+    begin, taken = perf_counter(), list[float]()
+    while True:
+        taken.append(once())
+        late = len(taken) >= MOST_TIMES * least or perf_counter() - begin > MOST_SECONDS
+        spread = _spread(taken)
+        if len(taken) >= least and (late or spread is None or spread <= SPREAD):
+            return Timing(min(taken), None, spread, len(taken))
+
+
+def _spread(taken: list[float]) -> float | None:
+    """How much longer the third best took than the best, as a share."""
+    if len(taken) < _BEST:
+        return None
+    ordered = sorted(taken)
+    return ordered[_BEST - 1] / ordered[0] - 1
 
 
 def copy_bandwidth(megabytes: int, passes: int = 10) -> float:
@@ -163,7 +194,7 @@ def machine() -> dict[str, Any]:
 
 def show(rows: Iterable[Row]) -> str:
     """The rows as an aligned table."""
-    header = ("case", "setting", "seconds", "compile", "result", "goal", "")
+    header = ("case", "setting", "seconds", "spread", "compile", "result", "goal", "")
     lines = [header, *(row.cells for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
     padded = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]

@@ -5,7 +5,8 @@
     python -m benchmarks.simulation --machine H200       # another name for the machine
     python -m benchmarks.simulation --small              # all of them in seconds, at sizes that mean nothing
 
-Compilation is excluded and reported beside. Only NumPy, SciPy and JAX are needed, and featlab (installed, or `src` on
+Compilation is excluded and reported beside; a time is measured until the three best are within 5%, and how far they are
+apart is in the table. Only NumPy, SciPy and JAX are needed, and featlab (installed, or `src` on
 PYTHONPATH); it runs on whatever device JAX finds.
 """
 
@@ -35,7 +36,7 @@ from featlab.simulation.problem import Problem
 STEP = 0.05
 LOOP_STEPS = 256
 # The goals, and the seconds of a prototype of Dice on one H200 by dimension.
-RATIO, LARGE_SECONDS, MICROSECONDS, GROWTH, GIANT_SECONDS = 100.0, 1.5, 0.3, 1.2, 5.0
+RATIO, LARGE_SECONDS, MICROSECONDS, GROWTH, GIANT_SECONDS = 100.0, 1.5, 0.3, 1.2, 3.0
 AMP_RATIOS, AMP_SEEDS, AMP_SECONDS = (4, 7), 72, 60.0
 GPU_SECONDS = {10**5: 2.3e-3, 10**6: 13e-3, 10**7: 0.11, 10**8: 1.2}
 LEARNERS = {
@@ -98,7 +99,7 @@ class Sizes:
     amp_dims: tuple[int, int] = (500, 10**5)
     amp_iterations: tuple[int, int] = (100, 40)
     copy_megabytes: int = 512
-    repeats: int = 5
+    repeats: int = 5  # at least
     quick_repeats: int = 25  # of what takes milliseconds: on a shared machine the best of five still varies by 40%
 
 
@@ -178,7 +179,7 @@ def giant(sizes: Sizes) -> list[Row]:
     """One giant step on n = d^2 samples, in bounded memory."""
     dim, width = sizes.giant_dim, sizes.giant_width
     task = problem(GiantSteps(1, leap=2), dim=dim, width=width, kind="virtual", samples=dim**2)
-    timing = time_run(task, 1, 1, min(2, sizes.repeats))
+    timing = time_run(task, 1, 1, min(3, sizes.repeats))
     setting = f"d = {dim:,}, n = d^2, p = {width}"
     return [
         Row("giant step, virtual", setting, timing.seconds, "s", timing, at_most=GIANT_SECONDS),

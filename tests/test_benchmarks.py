@@ -10,7 +10,7 @@ import pytest
 from benchmarks import agree, estimators, simulation
 from benchmarks.baselines import full_batch_steps, gaussian_batch, one_pass_steps
 from benchmarks.drawn_experiments import LEARNERS, drawn
-from benchmarks.measuring import Row, Timing, copy_bandwidth, show
+from benchmarks.measuring import MOST_TIMES, Row, Timing, copy_bandwidth, show, until_steady
 from benchmarks.simulation import SMALL, main
 
 from featlab.experiments.text import experiment_to_text
@@ -59,6 +59,18 @@ def test_a_goal_can_be_missed() -> None:
     assert Row("a", "b", 1.6, "s", at_most=1.5).verdict == "MISSED"
     assert Row("a", "b", 1.6, "s").verdict == ""
     assert "MISSED" in show([Row("a", "b", 1.6, "s", Timing(1.6), at_most=1.5)])
+
+
+def test_times_are_measured_until_they_are_steady() -> None:
+    settles = until_steady(iter([2.0, 1.5, 1.0, 1.04, 1.03, 9.0]).__next__, 3)
+    assert (settles.seconds, settles.runs) == (1.0, 5)
+    assert settles.spread == pytest.approx(0.04)
+    restless = until_steady((1.1**-number for number in range(100)).__next__, 3)
+    assert restless.runs == 3 * MOST_TIMES
+    assert restless.spread == pytest.approx(0.21)
+    once = until_steady(lambda: 1.0, 1)
+    assert (once.runs, once.spread) == (1, None)
+    assert "21.0% of 24" in show([Row("a", "b", 1.0, "s", restless)])
 
 
 def test_the_straightforward_versions_learn() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from typer.main import get_command
+from typer.testing import CliRunner
 
 import featlab
 import featlab.simulation
@@ -67,6 +68,16 @@ def without(arguments: tuple[str, ...], option: str) -> list[str]:
     return [*arguments[:place], *arguments[place + 2 :]]
 
 
+@pytest.mark.parametrize(
+    ("command", "typo", "meant"), [("explain", "--budgte", "--budget"), ("race", "--rattios", "--ratios")]
+)
+def test_a_mistyped_option_is_no_expression(command: str, typo: str, meant: str) -> None:
+    told = CliRunner().invoke(app, [command, "-h1", typo, "3"])
+    assert told.exit_code == 2
+    assert f"no such option: {typo}; did you mean {meant} (" in " ".join(told.stderr.split())
+    assert "did you mean" not in CliRunner().invoke(app, [command, "-h1", "--colour"]).stderr
+
+
 def test_every_learner_has_a_guide() -> None:
     assert set(GUIDES) == set(LEARNERS)
 
@@ -82,6 +93,14 @@ def test_the_example_would_run_and_what_it_needs_is_asked_for_by_its_option(lear
         assert said(*without(arguments, option)).startswith(f"featlab: {option}: {learner} needs it: ")
     for option in ("--dim", "--learner"):
         assert f"Missing option '{option}'" in said(*without(arguments, option))
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_the_example_on_the_screen_can_be_copied_into_a_shell(learner: str) -> None:
+    shown = CliRunner().invoke(app, ["learners", learner], env={"COLUMNS": "80"}).stdout
+    copied = shown.partition("Example:\n")[2].replace("\\\n", "")
+    assert "\n" not in copied.strip()
+    assert tuple(shlex.split(copied)) == ("featlab", "simulate", *example(learner))
 
 
 @pytest.mark.parametrize("learner", LEARNERS)

@@ -57,6 +57,17 @@ def test_the_cheapest_comes_first(text: str, noise: float, kind: type, words: st
     assert words in first.story
 
 
+@pytest.mark.parametrize(("last", "fades"), [(0.3, False), (0.05, True)])
+def test_an_algorithm_that_loses_what_it_knew_says_so(
+    monkeypatch: pytest.MonkeyPatch, last: float, fades: bool
+) -> None:
+    path = xr.Dataset({"overlap": (("time", "neuron", "direction"), np.array([0.1, last])[:, None, None])})
+    monkeypatch.setattr(demonstration, "predict", lambda *given, **sizes: path)
+    made = demonstration._predicted(MAKERS[0], analysed("tanh(h1)"))
+    assert made is not None
+    assert ("what is known at the start fades" in made[0].story) is fades
+
+
 def test_where_there_is_none_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     undecided = demonstrate(analysed("3e-11*h1 + abs(h1)"), LONG)
     assert (undecided.recipe, undecided.run) == (None, None)

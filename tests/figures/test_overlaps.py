@@ -12,10 +12,13 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox
 
-from featlab.figures import comparison_figure, prediction_figure, trajectory_figure
-from featlab.figures.style import add_legend
+from featlab.figures import RacedCurve, comparison_figure, prediction_figure, race_figure, trajectory_figure
+from featlab.figures.race import SHARE
+from featlab.figures.style import add_legend, new_figure
+from featlab.results import QUANTITIES, attributes
 
 TIMES = {"one": [0.0], "few": [0.0, 1.0, 4.0], "decades": [0.0, 0.01, 0.1, 1.0, 10.0]}
 SHAPES = [(1, 1), (1, 3), (3, 1), (2, 2), (3, 4)]  # neurons, directions
@@ -55,6 +58,15 @@ def pictures() -> Iterator[Any]:
         if name != "few":
             yield pytest.param(lambda t=theory: prediction_figure(t), id=f"prediction, {words}")
             yield pytest.param(lambda r=runs: trajectory_figure(r), id=f"run, {words}")
+
+
+def measures() -> Iterator[Any]:
+    """Runs that measure one thing over time, by the name it has there, however long."""
+    for name, (axes, _) in QUANTITIES.items():
+        if not axes:
+            _, runs = datasets(TIMES["few"], (1, 1), 1.0)
+            runs = runs.drop_vars("risk").assign({name: runs["risk"].assign_attrs(attributes(name))})
+            yield pytest.param(lambda r=runs: trajectory_figure(r), id=f"run, {name}")
 
 
 def texts(figure: Figure) -> list[tuple[str, Bbox]]:
@@ -107,7 +119,7 @@ def _share(one: Bbox, other: Bbox) -> float:
     return 0.0 if both is None else both.width * both.height
 
 
-@pytest.mark.parametrize("draw", list(pictures()))
+@pytest.mark.parametrize("draw", [*pictures(), *measures()])
 def test_no_text_lies_over_data_or_text(draw: Any) -> None:
     assert faults(draw()) == []
 
@@ -115,11 +127,37 @@ def test_no_text_lies_over_data_or_text(draw: Any) -> None:
 def test_it_would_be_noticed() -> None:
     theory, runs = datasets(TIMES["few"], (3, 1), 1.0)
     figure = comparison_figure(theory, runs)
-    add_legend(figure.axes[0], loc="center")
+    figure.axes[0].legend(loc="center")
     assert any("over data" in fault for fault in faults(figure))
     figure = comparison_figure(theory, runs)
     figure.axes[0].set_title("a title", loc="center", x=0.1)
     assert any("over 'Overlap" in fault or "over 'a title'" in fault for fault in faults(figure))
+
+
+def test_a_legend_stands_beside_its_panel_whatever_place_is_named() -> None:
+    for options in (
+        {},
+        {"loc": "best"},
+        {"loc": "upper right", "ncols": 1},
+        {"loc": "center left", "bbox_to_anchor": (1, 0.5)},
+    ):
+        figure = new_figure(4, 3)
+        axes = figure.subplots()
+        axes.plot([0, 1], [0, 1], label="a line")
+        add_legend(axes, **options)
+        FigureCanvasAgg(figure).draw()
+        assert Bbox.intersection(axes.get_legend().get_window_extent(), axes.bbox) is None
+
+
+def test_a_race_names_lines_and_points() -> None:
+    x = np.array([1.0, 2.0])
+    both, line = (
+        RacedCurve(name, SHARE, seen, (x, 0.1 * x)) for name, seen in (("both", (x, x / 4, 0 * x)), ("line", None))
+    )
+    axes = race_figure([both, line], "a race").axes[0]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["both", "line"]
+    drawn = [artist for artist in axes.get_legend().findobj(Line2D) if artist.get_linestyle() not in ("None", "none")]
+    assert len(drawn) >= 2
 
 
 def test_signs_that_flip_are_not_shown() -> None:

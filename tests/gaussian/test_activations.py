@@ -14,6 +14,7 @@ import pytest
 from featlab.errors import InvalidParameter
 from featlab.gaussian import activation, activation_names
 from featlab.gaussian.activations import Activation
+from featlab.gaussian.functions import NUMPY_OPS
 from featlab.gaussian.hermite import hermite
 from featlab.precision import double_precision
 
@@ -86,6 +87,15 @@ def test_numpy_path_and_package_never_import_jax() -> None:
         "assert 'jax' not in sys.modules, 'NumPy face imports JAX'\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_step_function_is_that_of_numpy() -> None:
+    numbers = np.array([-2.0, -0.0, 0.0, 3.0, np.inf, -np.inf, np.nan])
+    for x in (numbers, numbers[[0, 3]], numbers.astype(np.float32), 2.0, 0.0, np.array([-1, 0, 1])):
+        for at_zero in (0.0, 0.5, 1.0):
+            found, expected = NUMPY_OPS.heaviside(x, at_zero), np.heaviside(x, at_zero)
+            assert found.dtype == expected.dtype
+            np.testing.assert_array_equal(found, expected)
 
 
 def test_known_values() -> None:

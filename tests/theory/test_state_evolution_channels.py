@@ -7,15 +7,18 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import erf, ive
 
+from featlab.analysis.level_sets import log_partition
 from featlab.analysis.subspaces import nothing
 from featlab.analysis.thresholds import second_moments
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
 from featlab.targets import target
-from featlab.theory.bayes import label_rule
+from featlab.theory.bayes import label_rule, single_index
 from featlab.theory.bayes.channel import Channel
 from featlab.theory.bayes.channels import channel_of
 from featlab.theory.bayes.continuous import Continuous
+from featlab.theory.bayes.rules import omega_given
+from featlab.theory.bayes.single_index import SingleIndex
 from featlab.theory.bayes.state_evolution import overlap_curve
 from featlab.theory.bayes.symmetry import fold, interchangeable, invariances, reflections
 from tests.theory.channel_reference import of_absolute_value, of_square_with_random_sign, on_grids
@@ -237,6 +240,36 @@ def test_symmetries() -> None:
     assert fold(target("h1*h2"), np.eye(2)).halved == (0, 1)
     points = np.array([[-1.0, 2.0], [1.0, -2.0]])
     assert invariances(target("h1*h2")).representative(points).tolist() == [[1, -2], [1, -2]]
+
+
+@pytest.mark.parametrize("q", [0.0, 0.3, 0.999])
+def test_preimages_that_are_points_are_summed_as_any(q: float) -> None:
+    channel = SingleIndex(target("h1 + 0.9*He2(h1)"))
+    z, weights, fibres = channel._outer
+    assert np.all(fibres.is_point)
+    nodes, inner = omega_given(z, q)
+    parts = [log_partition(fibres, omega[:, None], np.array([[1 - q]])) for omega in nodes.T]
+    information = sum(
+        weight * (weights @ gradient[:, 0] ** 2) for weight, (_, gradient) in zip(inner, parts, strict=True)
+    )
+    entropy = sum(weight * (weights @ log_z) for weight, (log_z, _) in zip(inner, parts, strict=True))
+    found = channel.at(np.array([[q]]))
+    assert found.information[0, 0] == pytest.approx(information, rel=1e-12)
+    assert found.entropy == pytest.approx(entropy, rel=1e-12)
+
+
+@pytest.mark.parametrize("text", ["He4(h1)", "He3(h1)"])
+def test_half_of_a_symmetric_link_is_the_whole(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    half = SingleIndex(target(text))
+    half.at(np.array([[0.2]]))  # its nodes are laid when they are first asked for
+    monkeypatch.setattr(single_index, "reflections", lambda of: ((1,),))
+    monkeypatch.setattr(single_index, "_NUMBERS", 2**12)
+    whole = SingleIndex(target(text))
+    for q in (0.2, 0.9):
+        found, expected = (one.at(np.array([[q]])) for one in (half, whole))
+        assert found.information[0, 0] == pytest.approx(expected.information[0, 0], rel=1e-9)
+        assert found.entropy == pytest.approx(expected.entropy, rel=1e-9)
+    assert half._outer[0].size < whole._outer[0].size
 
 
 def test_refusals() -> None:

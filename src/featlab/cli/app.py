@@ -12,7 +12,7 @@ from featlab.cli.diagnose import DIAGNOSE_EPILOG, diagnose
 from featlab.cli.doctor import DOCTOR_EPILOG, doctor
 from featlab.cli.errors import DEBUG
 from featlab.cli.exhibit import GALLERY_EPILOG, exhibit_app, gallery
-from featlab.cli.experiment_options import RunCommand
+from featlab.cli.experiment_options import ExpressionCommand, RunCommand
 from featlab.cli.explain import EXPLAIN_EPILOG, explain
 from featlab.cli.explore import EXPLORE_EPILOG, explore
 from featlab.cli.learners import LEARNERS_EPILOG, learners
@@ -62,11 +62,11 @@ def common(
 
 # An expression may begin with a minus sign: what is no known option is taken as the expression.
 _LENIENT = {"ignore_unknown_options": True}
-app.command(epilog=EXPLAIN_EPILOG, context_settings=_LENIENT)(explain)
+app.command(cls=ExpressionCommand, epilog=EXPLAIN_EPILOG, context_settings=_LENIENT)(explain)
 app.command(cls=RunCommand, epilog=SIMULATE_EPILOG, context_settings=_LENIENT)(simulate)
 app.command(cls=RunCommand, epilog=PREDICT_EPILOG, context_settings=_LENIENT)(predict)
 app.command(cls=RunCommand, epilog=COMPARE_EPILOG, context_settings=_LENIENT)(compare)
-app.command(epilog=RACE_EPILOG, context_settings=_LENIENT)(race)
+app.command(cls=ExpressionCommand, epilog=RACE_EPILOG, context_settings=_LENIENT)(race)
 app.command(epilog=LEARNERS_EPILOG)(learners)
 app.command(epilog=DIAGNOSE_EPILOG)(diagnose)
 app.command(epilog=EXPLORE_EPILOG)(explore)

@@ -156,25 +156,33 @@ def _unlisted(parameter: inspect.Parameter) -> inspect.Parameter:
     return parameter.replace(annotation=Annotated[str | None, typer.Option(hidden=True)])
 
 
-class RunCommand(TyperCommand):
-    """A command whose expression may begin with a minus sign, while a mistyped option is still pointed out.
-
-    Its help shows the options of the learner that is named beside `--help`; without one, those that all have.
-    """
-
-    shown_for: str | None = None  # the learner whose help is asked for
+class ExpressionCommand(TyperCommand):
+    """A command whose expression may begin with a minus sign, while a mistyped option is still pointed out."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         typed = args[: args.index("--")] if "--" in args else args
-        learner = _named_learner(typed)
         params = {name: one for one in self.get_params(ctx) for name in (*one.opts, *one.secondary_opts)}
         for argument in typed:
             name = argument.partition("=")[0]
             if name.startswith("--") and name not in params:
-                fail(f"no such option: {name}{_meant(name, params, learner)}")
-        self.shown_for = learner if "--help" in typed else None
-        check_learner_name(self.shown_for)
+                fail(f"no such option: {name}{_meant(name, params, _named_learner(typed))}")
+        self.read(typed)
         return super().parse_args(ctx, args)
+
+    def read(self, typed: Sequence[str]) -> None:
+        """What else a command wants to know of what was typed; nothing here."""
+
+
+class RunCommand(ExpressionCommand):
+    """One that runs a learner: its help shows the options of the learner that is named beside `--help`; without one,
+    those that all have."""
+
+    shown_for: str | None = None  # the learner whose help is asked for
+
+    def read(self, typed: Sequence[str]) -> None:
+        """Whose help is asked for."""
+        self.shown_for = _named_learner(typed) if "--help" in typed else None
+        check_learner_name(self.shown_for)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """By learner: its options with their defaults, and its example; else the options that all learners have."""

@@ -53,6 +53,7 @@ def _one(name: str) -> Group:
     from rich.padding import Padding
     from rich.text import Text
 
+    from featlab.experiments.typed import continued
     from featlab.reports.learner_text import clock_of, example_of, line_of, option_groups, papers_of, words_of
 
     parts: list[Any] = [Text.assemble((name, "bold"), f": {line_of(name)}\n")]
@@ -67,7 +68,8 @@ def _one(name: str) -> Group:
         parts.append(Padding(table, (1, 0, 0, 0)))
     more = "--dim, --seeds and what else all learners take: `featlab simulate --help`."
     parts.append(Text(f"\n{more}"))
-    parts += [Text(f"\nExample:\n  {example}") for example in example_of(name)]
+    for example in example_of(name):
+        parts += [Text("\nExample:"), Padding(Text(continued(example)), (0, 0, 0, 2))]
     return Group(*parts)
 
 

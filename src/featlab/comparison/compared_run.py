@@ -12,15 +12,20 @@ import xarray as xr
 from featlab.comparison.agreement import Comparison, compare
 from featlab.comparison.allowance import FiniteSize
 from featlab.comparison.more_seeds import further_seeds
-from featlab.comparison.sizes import MOST_SIZES, ladder
+from featlab.comparison.pairs import (
+    Pair,
+    at_other_sizes,
+    at_sizes,
+    is_interrupted,
+    observing_starts,
+    seen_from_the_start,
+)
+from featlab.comparison.sizes import MOST_SIZES, check_sizes, ladder
 from featlab.comparison.stuck import stuck_runs, without
 from featlab.experiments.experiment import Experiment, as_experiment
 from featlab.learners.amp import BayesAmp
 from featlab.learners.protocol import Learner, Student
-from featlab.outcome import Outcome
 from featlab.shown import Shown
-from featlab.simulation.observe import DEFAULT
-from featlab.simulation.simulator import simulate
 from featlab.targets import Target
 from featlab.theory.prediction import predict_experiment
 
@@ -40,7 +45,7 @@ class ComparedRun(Shown):
     prediction: xr.Dataset
     simulation: xr.Dataset
     comparison: Comparison
-    others: tuple[tuple[xr.Dataset, xr.Dataset], ...] = ()
+    others: tuple[Pair, ...] = ()
     measured: str = ""
     experiment: Experiment | None = None
 
@@ -48,7 +53,7 @@ class ComparedRun(Shown):
     _page: ClassVar[str] = "featlab.reports.notebook:run_page"
 
     @property
-    def pairs(self) -> list[tuple[xr.Dataset, xr.Dataset]]:
+    def pairs(self) -> list[Pair]:
         """(prediction, simulation) at every size."""
         return [(self.prediction, self.simulation), *self.others]
 
@@ -113,12 +118,12 @@ def predict_and_simulate(
     experiment = as_experiment(target, learner, {**given, "seeds": seeds, "key": key, "design": design})
     experiment = seen_from_the_start(experiment)
     how: dict[str, Any] = {"allowance": allowance, "signless": signless}
-    run: dict[str, Any] = {**how, "sizes": sizes if allowance is None else 1, "progress": progress}
-    found = in_the_limit(experiment, _both(experiment, None, progress), names, **run)
+    most = check_sizes(sizes) if allowance is None else 1
+    found = _compared_run(experiment, at_sizes(experiment, None, most, progress), names, most, **how)
     while more := _wanted(experiment, found, most_seeds):
         known = None if more.needs_start else found.prediction
-        added = in_the_limit(more, _both(more, known, progress), names, **run)
-        if any(_interrupted(one) for one in added.runs):
+        added = _compared_run(more, at_sizes(more, known, most, progress), names, most, **how)
+        if any(is_interrupted(one) for one in added.runs):
             break
         found = _together(experiment, found, added, names, **how)
     return found
@@ -126,26 +131,27 @@ def predict_and_simulate(
 
 def in_the_limit(
     experiment: Experiment,
-    first: tuple[xr.Dataset, xr.Dataset],
+    first: Pair,
     names: Sequence[str] | None,
     *,
     sizes: int = MOST_SIZES,
-    allowance: FiniteSize | float | None = None,
-    signless: bool = False,
     progress: bool | None = None,
 ) -> ComparedRun:
     """Compare the limit of an experiment of which prediction and simulation are known: it is run at the other sizes."""
-    rungs = ladder(experiment, first[0].attrs["limit"], sizes)
-    pairs = [first]
-    if not _interrupted(first[1]) and first[0].attrs["outcome"] != Outcome.DIVERGED:
-        pairs += _at_other_sizes(experiment, rungs[1:], first[0], progress)
-    found = _compared(experiment, pairs, names, allowance=allowance, signless=signless)
-    return ComparedRun(*first, found, tuple(pairs[1:]), _measured(rungs[: len(pairs)]), experiment)
+    pairs = [first, *at_other_sizes(experiment, first, sizes, progress)]
+    return _compared_run(experiment, pairs, names, sizes)
 
 
-def _compared(
-    experiment: Experiment, pairs: Sequence[tuple[xr.Dataset, xr.Dataset]], names: Sequence[str] | None, **how: Any
-) -> Comparison:
+def _compared_run(
+    experiment: Experiment, pairs: Sequence[Pair], names: Sequence[str] | None, sizes: int, **how: Any
+) -> ComparedRun:
+    """The pairs, of which the first is at the size asked for, compared; at most so many sizes were asked for."""
+    found = _compared(experiment, pairs, names, **how)
+    rungs = ladder(experiment, pairs[0][0].attrs["limit"], sizes)[: len(pairs)]
+    return ComparedRun(*pairs[0], found, tuple(pairs[1:]), _measured(rungs), experiment)
+
+
+def _compared(experiment: Experiment, pairs: Sequence[Pair], names: Sequence[str] | None, **how: Any) -> Comparison:
     compared, notes = _populations(experiment, pairs)
     predictions, runs = ([pair[place] for pair in compared] for place in (0, 1))
     found = compare(predictions, runs, names=names, **how)
@@ -154,7 +160,7 @@ def _compared(
 
 def _wanted(experiment: Experiment, found: ComparedRun, most_seeds: int) -> Experiment | None:
     """The experiment with the seeds to be added to those that were run, if that helps."""
-    if any(_interrupted(run) for run in found.runs):
+    if any(is_interrupted(run) for run in found.runs):
         return None
     so_far = replace(experiment, seeds=tuple(found.simulation["seed"].values.tolist()))
     return further_seeds(so_far, found.comparison, found.prediction.attrs["limit"], most_seeds)
@@ -182,47 +188,9 @@ def _with_seeds(first: xr.Dataset, more: xr.Dataset) -> xr.Dataset:
     return xr.concat([first, more], "seed", data_vars="minimal", coords="minimal", compat="override", join="override")
 
 
-def _both(experiment: Experiment, known: xr.Dataset | None, progress: bool | None) -> tuple[xr.Dataset, xr.Dataset]:
-    """Prediction and simulation; what cannot be predicted is refused before anything is simulated, where it can be."""
-    if experiment.needs_start:
-        run = simulate(_observing_starts(experiment), progress=progress)
-        return predict_experiment(experiment, run, progress), run
-    prediction = predict_experiment(experiment, None, progress) if known is None else known
-    # A kernel, or layers trained one after the other, has other quantities than the usual.
-    usual = DEFAULT if experiment.student is not None and any(name in prediction for name in DEFAULT) else None
-    return prediction, simulate(replace(experiment, observe=experiment.observe or usual), progress=progress)
-
-
-def _at_other_sizes(
-    experiment: Experiment, rungs: Sequence[Experiment], answer: xr.Dataset, progress: bool | None
-) -> list[tuple[xr.Dataset, xr.Dataset]]:
-    """(prediction, simulation) at each; what theory has answered is not asked again, and what is the same question but
-    for the starts is asked once for the starts of all sizes."""
-    same = bool(rungs) and all(_same_question(experiment, rung, answer) for rung in rungs)
-    if not experiment.needs_start or not same:
-        pairs: list[tuple[xr.Dataset, xr.Dataset]] = []
-        for rung in rungs:
-            pairs.append(_both(rung, answer if same else None, progress))
-            if _interrupted(pairs[-1][1]):
-                break
-        return pairs
-    runs: list[xr.Dataset] = []
-    for rung in rungs:
-        runs.append(simulate(_observing_starts(rung), progress=progress))
-        if _interrupted(runs[-1]):
-            break
-    starts = xr.concat([run[[*experiment.needs_start]].isel(time=[0]) for run in runs], "seed")
-    predictions = predict_experiment(experiment, starts, progress)
-    return [(predictions.sel(seed=run["seed"]), run) for run in runs]
-
-
-def _interrupted(run: xr.Dataset) -> bool:
-    return Outcome.INTERRUPTED in run["outcome"].values
-
-
 def simulated_for_comparison(experiment: Experiment) -> Experiment:
     """The experiment to simulate if its seeds are to be compared with theory, one by one or together."""
-    return _observing_starts(seen_from_the_start(experiment)) if experiment.needs_start else experiment
+    return observing_starts(seen_from_the_start(experiment)) if experiment.needs_start else experiment
 
 
 def compared_at_one_size(experiment: Experiment, run: xr.Dataset) -> ComparedRun:
@@ -231,31 +199,7 @@ def compared_at_one_size(experiment: Experiment, run: xr.Dataset) -> ComparedRun
     return in_the_limit(experiment, (prediction, run), None, sizes=1)
 
 
-def seen_from_the_start(experiment: Experiment) -> Experiment:
-    """The experiment, looked at at its start, too, where a prediction has to know that."""
-    if not experiment.needs_start or experiment.times is None:
-        return experiment
-    return replace(experiment, times=tuple(sorted({0.0, *map(float, experiment.times)})))
-
-
-def _observing_starts(experiment: Experiment) -> Experiment:
-    """With what a prediction must know of the start among what is measured."""
-    observe = tuple(dict.fromkeys((*(experiment.observe or DEFAULT), *experiment.needs_start)))
-    return replace(experiment, observe=observe)
-
-
-def _same_question(asked: Experiment, rung: Experiment, prediction: xr.Dataset) -> bool:
-    """Whether theory has answered it already: all ratios on which a limit depends are the same."""
-    if prediction.attrs["limit"] != "dimension":
-        return False
-    ratio, other = (None if one.samples is None else one.samples / one.dim for one in (asked, rung))
-    looks, others = (np.array(one.plan.steps) / one.plan.unit for one in (asked, rung))
-    return ratio == other and np.array_equal(looks, others)
-
-
-def _populations(
-    experiment: Experiment, pairs: Sequence[tuple[xr.Dataset, xr.Dataset]]
-) -> tuple[list[tuple[xr.Dataset, xr.Dataset]], list[str]]:
+def _populations(experiment: Experiment, pairs: Sequence[Pair]) -> tuple[list[Pair], list[str]]:
     """What is compared: of message passing that most runs do, the others being counted; and words on that."""
     if not isinstance(experiment.learner, BayesAmp):
         return list(pairs), []

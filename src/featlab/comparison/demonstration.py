@@ -72,6 +72,7 @@ _AMP_RATIO = 3.0
 # More samples than this take more than ten seconds on two cores.
 _AMP_MOST_SAMPLES = 8_000
 _REUSE_RATIO, _REUSE_STEPS, _REUSE_MOST_RANK = 4, 6, 3
+_FADES = "That is too little: what is known at the start fades."
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,11 @@ def _predicted(maker: Maker, analysis: Analysis) -> tuple[Recipe, xr.Dataset] | 
     recipe = maker(analysis)
     if recipe is None:
         return None
-    return recipe, predict(analysis.target, recipe.learner, **recipe.sizes, observe=_OBSERVED)
+    prediction = predict(analysis.target, recipe.learner, **recipe.sizes, observe=_OBSERVED)
+    first, last = (float(np.linalg.norm(prediction["overlap"].isel(time=place))) for place in (0, -1))
+    if _learnable(analysis) and last <= first:
+        recipe = replace(recipe, story=f"{recipe.story} {_FADES}")
+    return recipe, prediction
 
 
 def _carried_out(

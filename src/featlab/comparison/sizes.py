@@ -34,13 +34,18 @@ def ladder(experiment: Experiment, limit: str, most: int = MOST_SIZES) -> tuple[
         limit: that of its prediction, one of `featlab.results.LIMITS`.
         most: how many sizes, 1 to 3.
     """
-    if most not in _FACTORS:
-        raise InvalidParameter("sizes", most, f"1, 2 or {MOST_SIZES}")
-    for factors in _FACTORS[most]:
+    for factors in _FACTORS[check_sizes(most)]:
         rungs = [rung for place, factor in enumerate(factors, 1) if (rung := _scaled(experiment, limit, factor, place))]
         if len(rungs) == len(factors) and all(affordable(rung) for rung in rungs):
             return (experiment, *rungs)
     return (experiment,)
+
+
+def check_sizes(most: int) -> int:
+    """That number of sizes, if there are so many."""
+    if most not in _FACTORS:
+        raise InvalidParameter("sizes", most, f"1, 2 or {MOST_SIZES}")
+    return most
 
 
 def _scaled(experiment: Experiment, limit: str, factor: float, place: int) -> Experiment | None:

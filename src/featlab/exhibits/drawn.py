@@ -168,7 +168,7 @@ class Panel:
             layers: what is drawn, from the first to the last. If this size has no study of any, there is no panel.
             x, y: what the axes are.
             each: "study", or an axis.
-            legend: where its legend is, or its options, if there is anything to name; None, none.
+            legend: None, none; else there is one below the panel if there is anything to name, with these options.
             ticks: "x" or "y" -> values, labels by value, or what a function makes of the view (None: those that come).
             only: whether there is the panel at all, at this size.
             options: of the axes, such as xscale="log" or ylim=(0, 1).

@@ -13,6 +13,7 @@ from featlab.learners.fields import required
 from featlab.targets import Target
 from featlab.targets.inputs import Isotropic
 
+_COMMAND_COLUMNS = 68
 _OF_RUN = ("dim", "samples", "times", "student", "seeds", "key", "design", "observe", "dtype", "memory")
 
 
@@ -88,3 +89,15 @@ def _made(value: Any) -> str:
     said = [one for one in fields(value) if one.init and (required(one) or getattr(value, one.name) != one.default)]
     arguments = ", ".join(f"{one.name}={_made(getattr(value, one.name))}" for one in said)
     return f"featlab.{type(value).__name__}({arguments})"
+
+
+def continued(command: str) -> str:
+    """A long command on several lines, which a shell takes as one; broken only where an option begins."""
+    first, *options = command.split(" --")
+    lines = [first]
+    for option in options:
+        if len(lines[-1]) + len(option) < _COMMAND_COLUMNS:
+            lines[-1] += f" --{option}"
+        else:
+            lines.append(f"  --{option}")
+    return " \\\n".join(lines)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -53,11 +54,14 @@ def race_figure(curves: Sequence[RacedCurve], title: str) -> Figure:
     figure.set_size_inches(6.4 * len(names), 5.6)
     for name, panel in zip(names, axes, strict=True):
         shown = [curve for curve in curves if curve.panel == name]
+        keys: dict[str, list[Any]] = {}  # of each learner its line and its points, one over the other
         for series, curve in enumerate(shown):
             if curve.theory is not None:
-                theory_line(panel, *curve.theory, series=series, label=None if curve.measured else curve.label)
+                theory_line(panel, *curve.theory, series=series)
+                keys.setdefault(curve.label, []).append(panel.lines[-1])
             if curve.measured is not None:
-                measured_points(panel, *curve.measured, series=series, label=curve.label)
+                measured_points(panel, *curve.measured, series=series)
+                keys.setdefault(curve.label, []).append(panel.containers[-1])
         panel.set_xscale("log", base=2)
         every = sorted({float(x) for curve in shown if curve.measured is not None for x in curve.measured[0]})
         panel.xaxis.set_major_locator(FixedLocator(every))
@@ -68,8 +72,8 @@ def race_figure(curves: Sequence[RacedCurve], title: str) -> Figure:
             mark(panel, 0.5, "", along="y")
         elif shown:
             panel.set_ylim(0.0, max(1.05, *(_largest(curve) for curve in shown)))
-        if shown:
-            add_legend(panel)
+        if keys:
+            add_legend(panel, handles=[tuple(key) for key in keys.values()], labels=[*keys], handlelength=3)
     figure.suptitle(title, color=INK, fontsize=TEXT_SIZE + 1.5)
     return figure
 

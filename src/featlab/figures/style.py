@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from html import escape
+from textwrap import fill
 from typing import Any, Literal
 
 import numpy as np
@@ -26,6 +27,7 @@ DIVERGING, SEQUENTIAL = "RdBu_r", "viridis"
 TEXT_SIZE = 9.5
 # Times whose median is this far below the largest are spread over decades: they are drawn on a logarithmic axis.
 _SPREAD = 0.25
+_Y_COLUMNS = 40  # letters that fit along the y axis of a panel
 _BELOW = 0.45  # inches from a panel to its legend, past the numbers and the name of its axis
 
 
@@ -47,7 +49,7 @@ def dress(axes: Axes, *, title: str = "", x: str = "", y: str = "", grid: Litera
     axes.tick_params(colors=INK, labelsize=TEXT_SIZE, width=0.8)
     axes.set_title(title, color=INK, fontsize=TEXT_SIZE + 1.5, loc="left")
     axes.set_xlabel(x, color=INK, fontsize=TEXT_SIZE)
-    axes.set_ylabel(y, color=INK, fontsize=TEXT_SIZE)
+    axes.set_ylabel(fill(y, _Y_COLUMNS), color=INK, fontsize=TEXT_SIZE)
     if grid:
         axes.grid(axis=grid, color=MUTED, alpha=0.25, linewidth=0.7)
         axes.set_axisbelow(True)
@@ -55,18 +57,21 @@ def dress(axes: Axes, *, title: str = "", x: str = "", y: str = "", grid: Litera
 
 
 def add_legend(where: Axes | Figure, **options: Any) -> None:
-    """A legend without a frame, in ink; below the figure or its panel, where it covers nothing, unless told else."""
+    """A legend without a frame, in ink; below the figure or its panel, where it covers nothing, or at its side.
+
+    A place within a panel (`loc` without `bbox_to_anchor`) is not taken: at some size of a run there are data. Claims
+    whose code is fixed name one.
+    """
     place: dict[str, Any] = {"loc": "outside lower center"}
-    if isinstance(where, Axes):
+    if isinstance(where, Axes) and "bbox_to_anchor" not in options:
         below = ScaledTranslation(0, -_BELOW, where.figure.dpi_scale_trans)
-        place = {"loc": "upper center", "ncols": 2}
-        if "loc" not in options:
-            place |= {"bbox_to_anchor": (0.5, 0), "bbox_transform": where.transAxes + below}
+        place = {"ncols": 2, "bbox_to_anchor": (0.5, 0), "bbox_transform": where.transAxes + below}
+        options = {**options, "loc": "upper center"}
     where.legend(frameon=False, fontsize=TEXT_SIZE - 0.5, labelcolor=INK, **(place | options))
 
 
 def time_axis(axes: Axes, times: Floats, *, stepwise: bool) -> None:
-    """Times spread over decades on a logarithmic axis, others on a linear one; no room beside them."""
+    """Times spread over decades on a logarithmic axis, others on a linear one, with no room beside them."""
     axes.set_xlabel("steps" if stepwise else "time, steps / d", color=INK, fontsize=TEXT_SIZE)
     positive = times[times > 0]
     if positive.size > 2 and np.median(positive) < _SPREAD * positive[-1]:
@@ -74,6 +79,8 @@ def time_axis(axes: Axes, times: Floats, *, stepwise: bool) -> None:
         axes.set_xlim(positive[0], positive[-1])
     elif times[-1] > times[0]:
         axes.set_xlim(times[0], times[-1])
+    else:
+        axes.set_xticks(times[:1])  # a single time has no scale
 
 
 def to_svg(figure: Figure, label: str, prefix: str) -> str:

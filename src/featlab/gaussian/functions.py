@@ -97,8 +97,16 @@ def _in_float64(function: Callable[[Any], Any], x: Floats) -> Floats:
         return np.asarray(function(jnp.asarray(x, dtype=jnp.float64)), dtype=np.float64)
 
 
+def _heaviside(x: Floats, at_zero: float) -> Floats:
+    """`np.heaviside`, whose branch for every number takes nine times as long where signs are random."""
+    x = np.asarray(x)
+    above = (x > 0).astype(x.dtype if x.dtype.kind == "f" else np.float64)
+    special = (x == 0) | np.isnan(x)
+    return np.where(special, np.heaviside(x, at_zero), above) if np.any(special) else above
+
+
 NUMPY_OPS = SimpleNamespace(
-    **{name: getattr(np, name) for name in _SHARED},
+    **{**{name: getattr(np, name) for name in _SHARED}, "heaviside": _heaviside},
     relu=lambda x: np.maximum(x, 0.0),
     erf=scipy.special.erf,
     expit=scipy.special.expit,

@@ -19,6 +19,7 @@ from rich.text import Text
 
 from featlab.analysis import Analysis
 from featlab.citations import Citation
+from featlab.experiments.typed import continued
 from featlab.reports.links import Links, links_of
 from featlab.reports.statements import Climb, Cost, demonstration_sentences, state
 
@@ -36,7 +37,6 @@ _STYLES = {
 }
 _FIXED = {"no_wrap": True}
 _WIDEST_STAGE = 34
-_COMMAND_COLUMNS = 68
 
 
 def render(analysis: Analysis, dim: int | None, demonstration: Demonstration | None = None) -> Group:
@@ -51,19 +51,7 @@ def demonstration_parts(demonstration: Demonstration) -> Iterator[RenderableType
     yield from (_indented(Text(sentence)) for sentence in demonstration_sentences(demonstration))
     if demonstration.command:
         yield _indented(Text("The same again, or larger (--seeds, --dim; at three sizes without --sizes):"))
-        yield _indented(Text(_continued(demonstration.command)), by=4)
-
-
-def _continued(command: str) -> str:
-    """A long command on several lines, which a shell takes as one; broken only where an option begins."""
-    first, *options = command.split(" --")
-    lines = [first]
-    for option in options:
-        if len(lines[-1]) + len(option) < _COMMAND_COLUMNS:
-            lines[-1] += f" --{option}"
-        else:
-            lines.append(f"  --{option}")
-    return " \\\n".join(lines)
+        yield _indented(Text(continued(demonstration.command)), by=4)
 
 
 def _parts(analysis: Analysis, dim: int | None) -> Iterator[RenderableType]:

@@ -260,8 +260,14 @@ def omega_given(z: Floats, q: float) -> tuple[Floats, Floats]:
     Equally spaced: the error is exp(-2 pi a / step) for a function with poles at distance a, while a Gauss-Hermite rule
     with as many nodes is coarser in the middle, where a softmax turns.
     """
+    tau, weights = standard_nodes(q)
+    return q * z[:, None] + np.sqrt(q * (1 - q)) * tau, weights
+
+
+def standard_nodes(q: float) -> tuple[Floats, Floats]:
+    """Nodes tau = (omega - q z) / sqrt(q (1 - q)) and their weights; one where omega does not vary."""
     if q == 0:
-        return np.zeros((z.size, 1)), np.ones(1)
+        return np.zeros(1), np.ones(1)
     tau = np.linspace(-7.5, 7.5, 51)
     weights = gaussian_density(tau)
-    return q * z[:, None] + np.sqrt(q * (1 - q)) * tau, weights / weights.sum()
+    return tau, weights / weights.sum()

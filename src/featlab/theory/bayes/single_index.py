@@ -18,11 +18,13 @@ from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import gaussian_panels
 from featlab.targets import Target
 from featlab.theory.bayes.channel import ChannelAverages
-from featlab.theory.bayes.rules import omega_given
+from featlab.theory.bayes.rules import omega_given, standard_nodes
+from featlab.theory.bayes.symmetry import reflections
 
 _REACH = 7.0
 _GRADES = 0.5 ** np.arange(0, 15)
 _NODES = 6
+_NUMBERS = 2**17  # side by side, a megabyte
 
 
 class SingleIndex:
@@ -45,12 +47,16 @@ class SingleIndex:
         edges = edges[np.append(True, np.diff(edges) > 1e-6)]
         z, weights = gaussian_panels(edges, _NODES)
         kept = weights > 1e-14
+        if len(reflections(self.target)) > 1:  # 0 is an edge: what is the same at -z and -omega is counted once
+            kept, weights = kept & (z > 0), 2 * weights
         return z[kept], weights[kept], self.levels.at(self.target.link(z[kept, None]))
 
     def at(self, overlap: Floats) -> ChannelAverages:
         """F and H at q (given as a 1 x 1 matrix)."""
         q = float(np.asarray(overlap).reshape(()))
         z, weights, fibres = self._outer
+        if np.all(fibres.is_point):
+            return self._among_points(q)
         nodes, inner = omega_given(z, q)
         information, entropy = 0.0, 0.0
         for omega, weight in zip(nodes.T, inner, strict=True):
@@ -58,3 +64,42 @@ class SingleIndex:
             information += weight * float(weights @ gradient[:, 0] ** 2)
             entropy += weight * float(weights @ log_z)
         return ChannelAverages(np.array([[information]]), entropy)
+
+    def _among_points(self, q: float) -> ChannelAverages:
+        """The same where all preimages are points."""
+        z, weights, fibres = self._outer
+        tau, inner = standard_nodes(q)
+        at_once = max(1, _NUMBERS // (tau.size * fibres.base.shape[1]))
+        information, entropy = 0.0, 0.0
+        for first in range(0, z.size, at_once):
+            part = slice(first, first + at_once)
+            points, log_weights = (
+                np.ascontiguousarray(one[part].T) for one in (fibres.base[..., 0], fibres.log_weights)
+            )
+            log_z, gradient = _softmax(z[part], points, log_weights, q, tau[:, None])
+            information += float(inner @ (gradient * gradient) @ weights[part])
+            entropy += float(inner @ log_z @ weights[part])
+        return ChannelAverages(np.array([[information]]), entropy)
+
+
+def _softmax(z: Floats, points: Floats, log_weights: Floats, q: float, tau: Floats) -> tuple[Floats, Floats]:
+    """log Z and g_out (T, Z) of `log_partition` among preimages that are points (K, Z), at tau (T, 1).
+
+    With omega = q z + s tau, s^2 = q V and V = 1 - q, the exponent of a preimage u away from q z is
+    -u^2 / (2 V) + u s tau / V - q tau^2 / 2: linear in tau but for what all of them share.
+    """
+    variance = 1 - q
+    offset = points - q * z
+    constant, slope = log_weights - offset**2 / (2 * variance), offset * np.sqrt(q / variance)
+    terms = slope[:, None] * tau
+    terms += constant[:, None]
+    top = terms.max(axis=0)
+    terms -= top
+    np.exp(terms, out=terms)
+    total, mean = terms[0].copy(), terms[0] * offset[0]
+    for term, place in zip(terms[1:], offset[1:], strict=True):
+        total += term
+        mean += term * place
+    mean /= total
+    shared = -0.5 * q * tau**2 - 0.5 * np.log(2 * np.pi * variance)
+    return top + np.log(total) + shared, (mean - np.sqrt(q * variance) * tau) / variance
