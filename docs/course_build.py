@@ -45,7 +45,7 @@ def executed(source: Path, size: str) -> Any:
     os.environ["PYTHONPATH"] = os.pathsep.join(
         [str(SOURCES.parents[1] / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
     )
-    NotebookClient(notebook, timeout=_SECONDS, kernel_name="python3").execute(cwd=str(SOURCES))
+    NotebookClient(notebook, timeout=_SECONDS, kernel_name="python3", coalesce_streams=True).execute(cwd=str(SOURCES))
     return notebook
 
 

@@ -7,7 +7,9 @@ import runpy
 from pathlib import Path
 
 import matplotlib
+import numpy as np
 import pytest
+from docs.course.agreement import chance, in_the_limit
 from docs.course_build import BUILT, chapters, page
 
 CHAPTERS = chapters()
@@ -25,11 +27,28 @@ def test_chapter_runs(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from matplotlib import pyplot
 
     monkeypatch.setenv("FEATLAB_COURSE", "small")
+    monkeypatch.syspath_prepend(source.parent)  # as for a script: chapters share a file
     try:
         runpy.run_path(str(source), run_name="__main__")
         assert pyplot.get_fignums()
     finally:
         pyplot.close("all")
+
+
+def test_the_rule_of_agreement_refuses_one_case_in_a_hundred_and_takes_out_a_bias() -> None:
+    """5 points, 12 runs at d/2 and d whose means are off by 3/d: what is allowed is exceeded in 1% of 2000 cases."""
+    draw, dim, cases = np.random.default_rng(0), 100, 2000
+    runs = [draw.standard_normal((cases, 5, 12)) / d**0.5 + 3 / d for d in (dim // 2, dim)]
+    mean, error = in_the_limit(*runs)
+    refused = np.mean(np.any(np.abs(mean) > chance(5, 12) * error, axis=1))
+    assert refused < 0.01 + 3 * (0.01 / cases) ** 0.5  # Student's law with 11 degrees of freedom is more than is needed
+    assert np.mean(np.any(np.abs(mean - 0.5) > chance(5, 12) * error, axis=1)) > 0.9
+
+
+def test_headings_are_words() -> None:
+    """A navigation and a search show them as they are: no formulas."""
+    for source in CHAPTERS:
+        assert not re.search(r"^# #.*\$", source.read_text(encoding="utf-8"), flags=re.MULTILINE), source
 
 
 def test_there_are_ten_chapters() -> None:
