@@ -64,6 +64,9 @@ def test_chapter_has_its_parts(source: Path) -> None:
     assert len(solutions) == 3
     assert all(re.search(r"^\s*assert ", body, flags=re.MULTILINE) for body in solutions)
     assert "# ## What is still open" in text
+    assert re.search(r"Next:\s+(?:# )?\[", text[text.index("# ## What is still open") :]), (
+        "it ends with where to go next"
+    )
     doors = "theory|study|exhibits|estimators|figures|gaussian|testing|extending"
     assert not re.search(rf"^(?:from|import) featlab\.(?!(?:{doors}) )", text, flags=re.MULTILINE)
 
@@ -86,13 +89,14 @@ def test_built_page_is_of_this_source(source: Path) -> None:
 
 def test_page_hides_solutions_and_refuses_warnings() -> None:
     """A page from cells made by hand: text, output, a picture, two solution cells in one block."""
+    said_before = {"cell_type": "markdown", "metadata": {}, "source": "# A title\n\n## What is seen\n\nIt is."}
     code = {"cell_type": "code", "metadata": {}, "source": "1\n\n2"}
     said = {"output_type": "stream", "name": "stdout", "text": "a\n"}
     drawn = {"output_type": "display_data", "data": {"image/png": "QUJD", "text/plain": "<Figure>"}}
     hidden = {**code, "metadata": {"tags": ["solution"]}, "outputs": [said]}
-    text, pictures = page({"cells": [{**code, "outputs": [drawn]}, hidden, hidden]}, "one")
+    text, pictures = page({"cells": [said_before, {**code, "outputs": [drawn]}, hidden, hidden]}, "one")
     assert pictures == {"one-1.png": b"ABC"}
-    assert "(one-1.png)" in text
+    assert "![Picture 1, of the section: What is seen](one-1.png)" in text
     block = "    ```python\n    1\n\n    2\n    ```\n\n    ```text\n    a\n    ```"
     assert text.endswith(f'??? note "Solution"\n\n{block}\n\n{block}\n')
     with pytest.raises(ValueError, match="writes to stderr: careful"):

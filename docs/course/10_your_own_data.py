@@ -220,4 +220,5 @@ assert hidden.findings.directions.count == 0
 #
 # **Papers.** Li 1991, Cook and Weisberg 1991, Cook and Yin 2001, Efron et al. 2004. In featlab:
 # [your data](../../your-data.md), [estimators](../../estimators.md),
-# [dimension reduction](../../dimension-reduction.md). This was the last chapter; [the list of all](../index.md).
+# [dimension reduction](../../dimension-reduction.md). Next: [your own runs](../../your-own-runs.md), or
+# [the list of all chapters](../index.md).
