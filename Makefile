@@ -30,7 +30,7 @@ check: $(VENV)/.installed-dev
 
 # The site, into site/: offline, strict (a broken link, anchor or reference fails), and it fetches nothing from outside.
 docs: $(VENV)/.installed-docs
-	$(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	$(BIN)/python -m docs.check_site site
 
 # The chapters of the course executed anew, in minutes, into docs/course/built, which is kept with the sources.

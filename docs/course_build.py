@@ -45,16 +45,20 @@ def executed(source: Path, size: str) -> Any:
     os.environ["PYTHONPATH"] = os.pathsep.join(
         [str(SOURCES.parents[1] / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
     )
-    NotebookClient(notebook, timeout=_SECONDS, kernel_name="python3").execute(cwd=str(SOURCES))
+    NotebookClient(notebook, timeout=_SECONDS, kernel_name="python3", coalesce_streams=True).execute(cwd=str(SOURCES))
     return notebook
 
 
 def page(notebook: Any, name: str) -> tuple[str, dict[str, bytes]]:
     """The Markdown of an executed notebook, and its pictures by file name."""
     pictures: dict[str, bytes] = {}
-    parts = []
+    section, parts = name, []
     for hidden, cells in groupby(notebook["cells"], key=_is_solution):
-        body = "\n\n".join(part for cell in cells for part in _cell(cell, name, pictures))
+        written = []
+        for cell in cells:
+            section = _last_heading(cell) or section
+            written += _cell(cell, section, name, pictures)
+        body = "\n\n".join(written)
         parts.append('??? note "Solution"\n\n' + _indented(body) if hidden else body)
     return "\n\n".join(parts) + "\n", pictures
 
@@ -63,16 +67,22 @@ def _is_solution(cell: Any) -> bool:
     return "solution" in cell["metadata"].get("tags", [])
 
 
-def _cell(cell: Any, name: str, pictures: dict[str, bytes]) -> Iterator[str]:
+def _last_heading(cell: Any) -> str | None:
+    """The words of the last heading in a cell of text."""
+    found = re.findall(r"^#+ (.+)$", cell["source"], flags=re.MULTILINE) if cell["cell_type"] == "markdown" else []
+    return found[-1] if found else None
+
+
+def _cell(cell: Any, section: str, name: str, pictures: dict[str, bytes]) -> Iterator[str]:
     if cell["cell_type"] == "markdown":
         yield cell["source"]
         return
     yield f"```python\n{cell['source']}\n```"
     for output in cell["outputs"]:
-        yield from _output(output, name, pictures)
+        yield from _output(output, section, name, pictures)
 
 
-def _output(output: Any, name: str, pictures: dict[str, bytes]) -> Iterator[str]:
+def _output(output: Any, section: str, name: str, pictures: dict[str, bytes]) -> Iterator[str]:
     if output["output_type"] == "stream":
         if output["name"] == "stderr":
             raise ValueError(f"{name} writes to stderr: {output['text']}")
@@ -82,7 +92,7 @@ def _output(output: Any, name: str, pictures: dict[str, bytes]) -> Iterator[str]
     if "image/png" in data:
         file = f"{name}-{len(pictures) + 1}.png"
         pictures[file] = base64.b64decode(data["image/png"])
-        yield f"![Picture {len(pictures)} of this chapter]({file})"
+        yield f"![Picture {len(pictures)}, of the section: {section}]({file})"
     else:
         yield f"```text\n{data['text/plain']}\n```"
 

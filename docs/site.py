@@ -20,6 +20,7 @@ SHIM = "https://unpkg.com/iframe-worker/shim"
 ABOUT_COMMANDS = """\
 Every command of `featlab`, made from the command line itself: what `featlab COMMAND --help` says. Numbers may be
 written as `1e6`, times as `30s` or `2min`. What `--json` prints has a [schema](../json.md)."""
+WAY_BACK = '<nav><a href="../reproduce.html">featlab: Reproduce</a></nav>'
 GALLERY = "the gallery of this site"  # where a page says this it leads there
 NEXT = {
     "CHANGELOG.md": "Next: [what a version promises](versions.md), [install](install.md).",
@@ -68,11 +69,19 @@ def on_post_template(output_content: str, template_name: str, config: Any) -> st
 
 
 def on_post_build(config: Any) -> None:
-    """The gallery stands beside the pages; it is a site of its own."""
+    """The gallery stands beside the pages: a site of its own, with a way back."""
     from featlab.exhibits import Size
     from featlab.reports.gallery import write_gallery
 
-    write_gallery(Path(config["site_dir"]) / "gallery", ROOT / "docs" / "results", Size.PAPER)
+    gallery = Path(config["site_dir"]) / "gallery"
+    write_gallery(gallery, ROOT / "docs" / "results", Size.PAPER)
+    for path in gallery.glob("*.html"):
+        path.write_text(with_way_back(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def with_way_back(page: str) -> str:
+    """A page of the gallery with a link to the door that led there."""
+    return page.replace("<main>", f"<main>{WAY_BACK}", 1)
 
 
 def generated() -> dict[str, str]:

@@ -46,6 +46,19 @@ def test_public_names_resolve_twice() -> None:
         assert not isinstance(second, ModuleType) or name in PACKAGES
 
 
+def test_no_package_gives_a_name_that_one_of_its_modules_has() -> None:
+    """With older versions of lazy-loader the name is the module as soon as that is imported elsewhere."""
+    stubs = list((ROOT / "src").rglob("__init__.pyi"))
+    assert stubs
+    for stub in stubs:
+        tree = ast.parse(stub.read_text(encoding="utf-8"))
+        given = {
+            alias.name for node in tree.body if isinstance(node, ast.ImportFrom) and node.module for alias in node.names
+        }
+        assert given
+        assert not given & {path.stem for path in stub.parent.iterdir()}, stub
+
+
 def test_functions_have_signatures() -> None:
     for function in (featlab.simulate, featlab.predict, featlab.compare, featlab.explain):
         assert inspect.isfunction(function)

@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 from benchmarks.oldest import oldest
 from benchmarks.release import IN_SDIST, IN_WHEEL, faults
 from hatchling.metadata.core import ProjectMetadata
@@ -67,6 +68,25 @@ def test_workflows_call_make_targets_that_exist() -> None:
     assert "make test" in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
     assert {"make check", "make docs", "make build", "make oldest", ".ci/run"} <= set(called)
     assert {command.removeprefix("make ") for command in called} - {".ci/run"} <= targets
+
+
+def test_workflows_are_what_a_runner_reads() -> None:
+    """As YAML: each job says where it runs and what, by actions of a stated version, and may only read."""
+    for path in (ROOT / ".github" / "workflows").iterdir():
+        workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
+        assert {"push", "pull_request"} <= set(workflow[True])  # the key `on`, to YAML
+        assert workflow["permissions"] == {"contents": "read"}
+        for name, job in workflow["jobs"].items():
+            assert job["runs-on"] == "ubuntu-latest", name
+            steps = job["steps"]
+            assert steps[0]["uses"].startswith("actions/checkout@"), name
+            assert any("run" in step for step in steps), name
+            assert all(("uses" in step) != ("run" in step) for step in steps), name
+            assert all(re.fullmatch(r"[\w-]+/[\w-]+@v\d+", step["uses"]) for step in steps if "uses" in step), name
+    for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.md"):
+        assert {"name", "about"} <= set(yaml.safe_load(path.read_text(encoding="utf-8").split("---")[1])), path
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"][0]["hooks"]
+    assert [hook["id"] for hook in hooks] == ["ruff", "format", "mypy"]
 
 
 def test_workflows_cover_the_pythons_that_are_promised() -> None:

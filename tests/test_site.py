@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from docs.check_site import faults, main
 from docs.citation import citation_file
 from docs.markdown import page, plain
 from docs.refresh import ROOT, documents
-from docs.site import AT_THE_ROOT, generated
+from docs.site import AT_THE_ROOT, generated, with_way_back
 
 PAGES = [path for path in documents() if path.parent != ROOT]
 MADE = ("reference/commands.md", *AT_THE_ROOT.values())  # the pages that are no files
@@ -30,6 +31,36 @@ def test_a_page_says_what_it_is_for_shows_it_and_leads_on(name: str, made: dict[
     assert re.match(r"[\w*`]", lines[2] or " "), "the first paragraph says what the page is for"
     assert any(line.startswith("```") for line in lines[:FIRST_SCREEN]), "an example within the first screen"
     assert any(line.startswith("Next: [") for line in lines[-3:]), "the last lines say where to go next"
+
+
+def test_numbers_of_the_corrections_are_those_of_the_reports() -> None:
+    """Every 0.631(1) beside a link to an exhibit is a number that it measured, or stands in one of its checks."""
+    found = 0
+    for line in (ROOT / "docs" / "corrections.md").read_text(encoding="utf-8").splitlines():
+        reports = [_paper_report(name) for name in re.findall(r"reproduction\.md#([\w-]+)", line)]
+        for value, error in re.findall(r"(-?\d+(?:\.\d+)?)\((\d+)\)", line) if reports else ():
+            assert any(_is_measured(report, value, int(error)) for report in reports), f"{value}({error}) in {line}"
+            found += 1
+    assert found > 5
+    assert not _is_measured(_paper_report("grand-staircase"), "0.641", 1)
+
+
+def _paper_report(name: str) -> dict:
+    return json.loads((ROOT / "docs" / "results" / "paper" / name / "report.json").read_text(encoding="utf-8"))
+
+
+def _is_measured(report: dict, value: str, error: int) -> bool:
+    unit = 10 ** -len(value.partition(".")[2])
+    pairs = [(one["measured"], one["error"]) for one in report["numbers"] if one["measured"] is not None]
+    return any(
+        abs(scale * measured - float(value)) <= 0.51 * unit and abs(scale * spread - error * unit) <= 0.51 * unit
+        for measured, spread in pairs
+        for scale in (1, 100)  # 100: in percent
+    ) or any(value in check["detail"] or value in (check["correction"] or "") for check in report["checks"])
+
+
+def test_the_gallery_leads_back_to_its_door() -> None:
+    assert with_way_back("<body>\n<main>\n<h1>").count('href="../reproduce.html"') == 1
 
 
 def test_every_page_is_in_the_navigation() -> None:

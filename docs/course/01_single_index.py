@@ -19,9 +19,9 @@ import os
 
 import matplotlib.pyplot as plt
 import numpy as np
-from scipy.stats import t as student_t
 
 import featlab
+from agreement import chance, mean_and_error  # docs/course/agreement.py
 from featlab.gaussian import hermite_all
 
 SMALL = os.environ.get("FEATLAB_COURSE") == "small"
@@ -82,7 +82,7 @@ relu = featlab.analyse(featlab.target("relu(h1)")).energies.per_degree
 assert np.allclose(relu[:4], [1 / (2 * np.pi), 1 / 4, 1 / (4 * np.pi), 0], atol=1e-10)
 
 # %% [markdown]
-# ## A method that never looks for $w_*$
+# ## A method that never looks for the direction
 #
 # Kernel ridge regression fits $f(x)=\sum_i a_i\,k(x,x_i)$ with $a=(K+n\lambda)^{-1}y$. Take
 # $k(x,x')=\exp(\langle x,x'\rangle/d)$, or any other function of the inner product: infinitely wide networks that move
@@ -100,10 +100,11 @@ assert np.allclose(relu[:4], [1 / (2 * np.pi), 1 / 4, 1 / (4 * np.pi), 0], atol=
 # We take a target that has a third of its variance in each of the degrees 1, 2 and 3, write the kernel in six lines,
 # and lay it over the prediction at finite $d$ (`featlab.predict`: one effective eigenvalue for each degree).
 #
-# When do the two agree? A mean over $s$ runs has a standard error; how many of them chance alone exceeds, at some of
-# the points and in one of a hundred cases, is a quantile of Student's law with $s-1$ degrees of freedom. We allow that
-# and nothing else, and we ask that a prediction which is 25% off be refused by the same rule. The equivalent drops
-# terms of relative order $1/d$; they are smaller than these error bars. In chapters 2 and 6 they are not.
+# When do the two agree? A mean over $s$ runs has a standard error, which is itself estimated. The number of standard
+# errors that one of $P$ points exceeds by chance in one case of a hundred is therefore a quantile of Student's law with
+# $s-1$ degrees of freedom, at $1-0.005/P$ (two sides, $P$ points): `chance(P, s)`. We allow that and nothing else, and
+# ask that a prediction which is 25% off be refused by the same rule. The equivalent drops terms of relative order
+# $1/d$; here they are smaller than the error bars. From chapter 2 on they are not, and will be taken out.
 
 # %%
 TEXT = "(h1 + He2(h1)/sqrt(2) + He3(h1)/sqrt(6))/sqrt(3)"
@@ -122,16 +123,11 @@ def kernel_risk(dim, samples, fresh=4000):
 dim, seeds = (20, 8) if SMALL else (40, 12)
 counts = [20, 60, 200, 600] if SMALL else [20, 40, 80, 160, 320, 640, 1280]
 risks = np.array([[kernel_risk(dim, n) for _ in range(seeds)] for n in counts])
-means, errors = risks.mean(1), risks.std(1, ddof=1) / np.sqrt(seeds)
+means, errors = mean_and_error(risks)
 
 
 def predicted(dim, samples, ridge=RIDGE):
     return float(featlab.predict(TEXT, featlab.KernelRidge("exponential", ridge), dim=dim, samples=samples).risk[0])
-
-
-def chance(points, runs):
-    """The number of standard errors that some of the points exceeds by chance in 1% of all cases."""
-    return student_t.isf(0.005 / points, runs - 1)
 
 
 theory = np.array([predicted(dim, n) for n in counts])
@@ -169,7 +165,8 @@ assert np.allclose(stairs, [1, 2 / 3, 1 / 3], atol=0.01)
 #
 # ## Exercises
 #
-# **1.** How much of $E\,y^2$ can a linear predictor never explain, for $g=\tanh$ and $g=\mathrm{relu}$?
+# **1.** How much of $E\,y^2$ can a linear predictor (with a constant) never explain, for $g=\tanh$ and
+# $g=\mathrm{relu}$?
 
 # %% tags=["solution"]
 # Linear predictors have the degrees 0 and 1, so that what is left is E g^2 - c_0^2 - c_1^2.

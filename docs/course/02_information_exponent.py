@@ -11,9 +11,9 @@ import os
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.integrate import trapezoid
-from scipy.stats import t as student_t
 
 import featlab
+from agreement import chance, in_the_limit
 from featlab.gaussian import fit_power_law, hermite_all
 
 SMALL = os.environ.get("FEATLAB_COURSE") == "small"
@@ -113,7 +113,8 @@ def random_start(dims, seed):
 #
 # How close must runs be? The overlap of a run fluctuates by something of order $d^{-1/2}$ around the solution. In the
 # mean over runs that cancels to first order; the second order, squares of fluctuations, leaves a bias $b/d$. So runs at
-# $d/2$ and at $d$ give a number without it, $2\bar m_d-\bar m_{d/2}$, and only its standard error is left to allow for.
+# $d/2$ and at $d$ give a number without it, $2\bar m_d-\bar m_{d/2}$, and only its standard error is left to allow for:
+# `in_the_limit` of `docs/course/agreement.py`, with the `chance` of chapter 1. All chapters keep to this rule.
 
 # %%
 first, other = np.meshgrid(nodes, nodes, indexing="ij")
@@ -134,17 +135,6 @@ def solved(k, m, delta, times, pieces=40):
             m = m + length / pieces * speed(k, m, delta, 1.0)
         path.append(m)
     return np.array(path)
-
-
-def chance(points, runs):
-    """The number of standard errors that some of the points exceeds by chance in 1% of all cases."""
-    return student_t.isf(0.005 / points, runs - 1)
-
-
-def in_the_limit(at_half, at_full):
-    """From runs at d/2 and d, along the last axis: the mean without its bias of order 1/d, and its standard error."""
-    spread = [runs.std(-1, ddof=1) / np.sqrt(runs.shape[-1]) for runs in (at_half, at_full)]
-    return 2 * at_full.mean(-1) - at_half.mean(-1), np.hypot(spread[0], 2 * spread[1])
 
 
 dim, seeds, delta = (400, 200, 0.5) if SMALL else (2000, 200, 0.5)

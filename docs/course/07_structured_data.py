@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import featlab
+from agreement import chance, in_the_limit, mean_and_error
 from featlab.theory import aligning_exponent, learned_degree
 
 SMALL = os.environ.get("FEATLAB_COURSE") == "small"
@@ -23,7 +24,7 @@ draw = np.random.default_rng(7)
 # $h=\langle x,\mu\rangle/\sqrt{1+\theta}\sim N(0,1)$ at every $\theta$. Large $d$ is described by powers:
 # $\theta=d^{\,\beta}$ with $0\le\beta\le1$.
 #
-# ## Kernels climb stairs in $\beta$
+# ## Kernels climb stairs
 #
 # Take $n\sim d$. Inner products are $\langle x,x'\rangle/d=\frac{1+\theta}d\,hh'+O(d^{-1/2})$, so that a kernel
 # $\sum_jc_j(\langle x,x'\rangle/d)^j$ contains, for every degree $j$ of $h$, one eigenvalue of order $(\theta/d)^j$.
@@ -63,13 +64,16 @@ def predicted(dim, power, ridge):
 
 dim, seeds = (300, 10) if SMALL else (400, 12)
 powers = np.array([0.1, 0.3, 0.5]) if SMALL else np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])
-risks = np.array([[kernel_risk(dim, power) for _ in range(seeds)] for power in powers])
-mean, error = risks.mean(1), risks.std(1, ddof=1) / np.sqrt(seeds)
-told = np.array([predicted(dim, power, RIDGE) for power in powers])
-print(np.array([told, mean, error]).round(3))
-bound = 4 * error + 1 / np.sqrt(dim) * told
-assert np.all(np.abs(mean - told) < bound)
-assert np.any(np.abs(mean - 1.3 * told) > bound)
+runs = [np.array([[kernel_risk(d, power) for _ in range(seeds)] for power in powers]) for d in (dim // 2, dim)]
+laws = [np.array([[predicted(d, power, RIDGE)] for power in powers]) for d in (dim // 2, dim)]
+mean, error = mean_and_error(runs[1])
+print(np.array([laws[1][:, 0], mean, error]).round(3))
+apart, apart_error = in_the_limit(*(run - law for run, law in zip(runs, laws, strict=True)))
+wrong, _ = in_the_limit(*(run - 1.3 * law for run, law in zip(runs, laws, strict=True)))
+allowed = chance(len(powers), seeds) * apart_error
+print("standard errors apart:", (apart / apart_error).round(1))
+assert np.all(np.abs(apart) < allowed)
+assert np.any(np.abs(wrong) > allowed)
 
 figure, axes = plt.subplots(figsize=(6.5, 3.4))
 fine = np.linspace(0.05, 0.85, 5 if SMALL else 25)
@@ -131,22 +135,30 @@ def measured_cosines(dim, power, ratio, neurons):
     return gradients[:, 0] ** 2 / np.sum(gradients**2, 1), W[:, 0]
 
 
-dim, batches, neurons = (200, 12, 40) if SMALL else (1000, 12, 60)
-powers = np.array([0.1, 0.4, 0.7]) if SMALL else np.linspace(0.1, 0.9, 9)
-figure, axes = plt.subplots(figsize=(6.5, 3.4))
-found, told = np.empty((2, len(powers), batches))
-for i, power in enumerate(powers):
-    for j in range(batches):
-        cosines, overlaps = measured_cosines(dim, power, 2, neurons)
-        found[i, j], told[i, j] = cosines.mean(), cosine_law(overlaps, dim, power, 2).mean()
-error = (found - told).std(1, ddof=1) / np.sqrt(batches)
-apart = np.abs((found - told).mean(1))
-bound = 4 * error + 2 / dim + 1 / np.sqrt(dim) * told.mean(1)  # ratios of averages are not averages of ratios
-assert np.all(apart < bound), (apart, bound)
-assert np.any(np.abs(found.mean(1) - 0.7 * told.mean(1)) > bound)
+def found_and_told(dim, powers, batches):
+    """Squared cosines, measured and by the law, averaged over the neurons of a batch: (2, power, batch)."""
+    found = np.empty((2, len(powers), batches))
+    for i, power in enumerate(powers):
+        for j in range(batches):
+            cosines, overlaps = measured_cosines(dim, power, 2, neurons)
+            found[:, i, j] = cosines.mean(), cosine_law(overlaps, dim, power, 2).mean()
+    return found
 
+
+dim, batches, neurons = (200, 16, 40) if SMALL else (1000, 16, 60)
+powers = np.array([0.1, 0.4, 0.7]) if SMALL else np.linspace(0.1, 0.9, 9)
+half, full = (found_and_told(d, powers, batches) for d in (dim // 2, dim))
+apart, apart_error = in_the_limit(half[0] - half[1], full[0] - full[1])
+wrong, _ = in_the_limit(half[0] - 0.7 * half[1], full[0] - 0.7 * full[1])
+allowed = chance(len(powers), batches) * apart_error
+print("standard errors apart:", (apart / apart_error).round(1))
+assert np.all(np.abs(apart) < allowed)
+assert np.any(np.abs(wrong) > allowed)
+
+figure, axes = plt.subplots(figsize=(6.5, 3.4))
 normal = np.random.default_rng(0).standard_normal(2000)
-axes.errorbar(powers, found.mean(1), 2 * error, fmt="ko", label=f"measured, d = {dim}")
+mean, error = mean_and_error(full[0])
+axes.errorbar(powers, mean, 2 * error, fmt="ko", label=f"measured, d = {dim}")
 for at, colour in ((dim, "C0"), (10**6, "C1"), (10**12, "C3")):
     betas = np.linspace(0.1, 0.9, 41)
     curve = [cosine_law(normal / np.sqrt(at), at, power, 2).mean() for power in betas]

@@ -12,6 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import featlab
+from agreement import chance, in_the_limit, mean_and_error
 
 SMALL = os.environ.get("FEATLAB_COURSE") == "small"
 draw = np.random.default_rng(9)
@@ -111,21 +112,37 @@ figure.tight_layout()
 # order 2 from about $\log d$ on. A stair with $\varepsilon^2<1/\log d$ helps little. An exponent is a statement on
 # $d\to\infty$ at a *fixed* function.
 
+
 # %%
-dim, seeds = (200, 20) if SMALL else (600, 24)
-ratio = 8
-epsilons = np.array([0.1, 0.25, 0.5, 1.0])
-found = np.empty((len(epsilons), seeds))
-for i, epsilon in enumerate(epsilons):
-    for j in range(seeds):
-        X = draw.standard_normal((ratio * dim, dim))
-        fit = (np.sign(X[:, 0]) * X[:, 1] + epsilon * X[:, 0]) @ X
-        found[i, j] = fit[0] ** 2 / (fit @ fit)
-mean, error = found.mean(1), found.std(1, ddof=1) / np.sqrt(seeds)
+def linear_fits(dim, ratio, epsilons, seeds):
+    """Squared cosines of mean(y x) with the first direction, (epsilon, seed)."""
+    found = np.empty((len(epsilons), seeds))
+    for i, epsilon in enumerate(epsilons):
+        for j in range(seeds):
+            X = draw.standard_normal((ratio * dim, dim))
+            fit = (np.sign(X[:, 0]) * X[:, 1] + epsilon * X[:, 0]) @ X
+            found[i, j] = fit[0] ** 2 / (fit @ fit)
+    return found
+
+
+dim, seeds = (200, 24) if SMALL else (600, 24)
+ratio, epsilons = 8, np.array([0.1, 0.25, 0.5, 1.0])
+runs = [linear_fits(d, ratio, epsilons, seeds) for d in (dim // 2, dim)]
+limit, limit_error = in_the_limit(*runs)
 told = ratio * epsilons**2 / (ratio * epsilons**2 + 1 + epsilons**2)
-print(np.array([told, mean]).round(3))
-assert np.all(np.abs(mean - told) < 4 * error + 4 / dim)
-assert np.any(np.abs(mean - 1.2 * told) > 4 * error + 4 / dim)
+print(np.array([told, limit, limit_error]).round(3))
+allowed = chance(len(epsilons), seeds) * limit_error
+assert np.all(np.abs(limit - told) < allowed)
+assert np.any(np.abs(limit - 1.2 * told) > allowed)
+
+figure, axes = plt.subplots(figsize=(6, 3))
+fine = np.geomspace(0.08, 1.2, 100)
+axes.plot(fine, ratio * fine**2 / (ratio * fine**2 + 1 + fine**2), "C3")
+mean, error = mean_and_error(runs[1])
+axes.errorbar(epsilons, mean, 2 * error, fmt="ko", label=f"n = {ratio}d, d = {dim}")
+axes.set(xscale="log", xlabel="height of the stair, $\\varepsilon$", ylabel="squared cosine", ylim=(0, 1))
+axes.legend()
+figure.tight_layout()
 
 # %% [markdown]
 # ## A function that is not a formula

@@ -1,6 +1,6 @@
 from .experiment import Experiment as Experiment
-from .schedule import Schedule as Schedule
-from .schedule import schedule as schedule
+from .schedules import Schedule as Schedule
+from .schedules import schedule as schedule
 from .text import experiment_from_text as experiment_from_text
 from .text import experiment_to_text as experiment_to_text
 from .text import known_names as known_names

@@ -30,7 +30,7 @@ from featlab.learners.steps import StepLaw
 if TYPE_CHECKING:
     from jax import Array
 
-    from featlab.experiments.schedule import Schedule
+    from featlab.experiments.schedules import Schedule
     from featlab.targets import Target
 
 DESIGNS = ("auto", "virtual", "dense", "streamed", "dice")
@@ -163,7 +163,7 @@ class Experiment(Description):
     @cached_property
     def plan(self) -> Schedule:
         """When to look, in numbers of steps."""
-        from featlab.experiments.schedule import schedule
+        from featlab.experiments.schedules import schedule
 
         return schedule(self.learner, self.dim, self.samples, self.times)
 
@@ -181,7 +181,7 @@ class Experiment(Description):
 
     def finely(self) -> Experiment:
         """The same, looked at more often: for a curve in a picture."""
-        from featlab.experiments.schedule import finer
+        from featlab.experiments.schedules import finer
 
         return replace(self, times=finer(self.plan))
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from featlab.errors import FeatlabError, InvalidParameter
 from featlab.experiments.experiment import Experiment
-from featlab.experiments.schedule import STEP_SECONDS
+from featlab.experiments.schedules import STEP_SECONDS
 from featlab.machine import memory as process_memory
 from featlab.results import QUANTITIES
 from featlab.simulation.algorithms import demand

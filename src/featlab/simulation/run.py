@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from featlab.experiments.schedule import Schedule
+from featlab.experiments.schedules import Schedule
 from featlab.interruption import check, saving
 from featlab.outcome import DIVERGED_NORM, Outcome
 from featlab.precision import double_precision
