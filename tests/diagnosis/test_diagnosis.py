@@ -125,6 +125,20 @@ def test_few_rows_and_one_column(shape: tuple[int, int]) -> None:
     assert diagnosis.to_html()
 
 
+def test_nothing_is_advised_where_held_out_rows_cannot_show_the_label() -> None:
+    """Two rows of a class among 200: most held-out rows have none, and errors of .01 of the variance mean nothing. With
+    16 in each hundred they are shown."""
+    draw = np.random.default_rng(6)
+    inputs = draw.standard_normal((200, 4))
+    rare = featlab.diagnose(inputs, np.isin(np.arange(200), (3, 90)))
+    assert rare.advice.startswith("Cannot tell what to use: 'y' has too heavy tails or too rare values for the 50 rows")
+    assert "Errors below rest on a few rows" in str(rare)
+    assert not any(curve["tails_shown"] for curve in rare.to_dict()["curves"])
+    common = featlab.diagnose(inputs, inputs[:, 0] > 1)
+    assert "Use " in common.advice
+    assert common.to_dict()["curves"][0]["tails_shown"]
+
+
 def test_misuse() -> None:
     with pytest.raises(featlab.InvalidParameter, match="y is needed"):
         featlab.diagnose(np.zeros((40, 2)))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from featlab.analysis.budget import Tell
 from featlab.errors import FeatlabError, MissingParameter
-from featlab.reports.diagnosis_words import advice, heading, sections
+from featlab.reports.diagnosis_advice import advice
+from featlab.reports.diagnosis_words import heading, sections
 from featlab.shown import Shown
 
 if TYPE_CHECKING:
