@@ -62,7 +62,8 @@ class Exponent:
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """The label along a direction that other rows have found: its mean on a grid, with a band of 95% at each point."""
+    """The label along a direction that other rows have found: its mean on a grid, with a band of nominally
+    95% at each point (counted: docs/your-data.md)."""
 
     grid: Floats
     mean: Floats

@@ -88,7 +88,8 @@ class Diagnosis(Shown):
         return self.text()
 
     def __repr__(self) -> str:
-        return f"<Diagnosis: {heading(self.findings)}; {self.findings.directions.count} directions>"
+        count = self.findings.directions.count
+        return f"<Diagnosis: {heading(self.findings)}; {count} direction{'' if count == 1 else 's'}>"
 
 
 def diagnose(

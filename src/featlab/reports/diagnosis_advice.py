@@ -85,4 +85,6 @@ def _below(found: Findings) -> str:
 def _without_curves(found: Findings) -> str:
     if not found.directions.count:
         return "No direction is seen: these samples show nothing to learn at the first two orders."
-    return f"{found.directions.count} directions are seen. Learning curves were not asked for.{_below(found)}"
+    count = found.directions.count
+    seen = "1 direction is seen" if count == 1 else f"{count} directions are seen"
+    return f"{seen}. Learning curves were not asked for.{_below(found)}"

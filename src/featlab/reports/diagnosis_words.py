@@ -138,6 +138,11 @@ def _orders(found: Findings) -> Section:
         measured,
         "Intervals hold with 95% for all orders of the label at once, and for all of its functions.",
     ]
+    if any(one.ranked for one in found.inputs.columns):
+        said.append(
+            "Not so where the label depends on columns of heavy tails as they are, not on their normal scores: there "
+            "intervals of the label, and the bands of pictures, are too narrow."
+        )
     rows = tuple(_order_rows(orders.of_label, orders.of_functions))
     headers = ("He orders", "of the label", "of functions of it, largest")
     return Section(
