@@ -4,6 +4,7 @@ python -m benchmarks.diagnose --output evidence.json    # everything but the cos
 python -m benchmarks.diagnose --seconds 450             # what can be counted until then, all cases to the same share
 python -m benchmarks.diagnose --only noise --draws 40   # one part; so can the others be made smaller
 python -m benchmarks.diagnose --read evidence.json      # the tables of what was saved
+python -m benchmarks.diagnose --read evidence.json --counts benchmarks/results/diagnose.json    # those of the page
 python -m benchmarks.diagnose --only cost               # n = 10^5, d = 10^3: seconds and memory
 
 noise: how often noise shows a direction. targets: those of the catalogue of rank <= 3, on random orthonormal
@@ -11,7 +12,8 @@ directions of inputs of five laws. real: data sets that ship with scikit-learn, 
 Exponents are right if they are those of the catalogue; a direction more or less is wrong. Coverage: the true angle of
 each direction to the span of the true ones is below its bound; all coefficients of the label, and all of its functions,
 along the directions of half of the rows are in their intervals at once; the share of a picture's grid where the band
-holds the curve. Methods and cases were fixed with draws of `--key 0`; the default key was first looked at afterwards.
+holds the curve. Methods and cases were fixed with draws of `--key 0`, and looked at with keys 1 and 2; the default key
+was first looked at afterwards.
 """
 
 from __future__ import annotations
@@ -32,11 +34,15 @@ from typing import Any
 import numpy as np
 
 import featlab
+from benchmarks.diagnose_counts import counted, lines
 from benchmarks.diagnose_draws import AS_THEY_ARE, LAWS, noise_draw, real_draw, shipped, target_draw
+from benchmarks.measuring import RESULTS
 
+COUNTS = RESULTS / "diagnose.json"
+PARTS = ("noise", "real", "targets")
 REAL = ("diabetes", "breast_cancer", "wine", "digits")
 PLANTED = ("tanh(h1)", "h1**2", "h1 + h1*h2")
-DEVELOPMENT, EVIDENCE = 0, 1
+DEVELOPMENT, EVIDENCE = 0, 7
 # Of targets: the law of the inputs, n/d and d.
 CASES = (
     ("isotropic", 10, 15),
@@ -47,11 +53,6 @@ CASES = (
     ("heavy-tailed", 40, 15),
     (AS_THEY_ARE, 40, 15),
     ("discrete", 40, 15),
-)
-
-_HEAD = (
-    "| inputs | n/d | d | rank | right number | too many | information exponent | generative exponent "
-    "| angles | orders of the label | of its functions | band |"
 )
 
 Draw = Callable[[int], dict[str, Any]]
@@ -127,60 +128,6 @@ def _gather(
             found[place][seed] = one.result()
 
 
-def summary(part: str, rows: list[dict[str, Any]]) -> list[str]:
-    """Counts over draws, and for targets over those of one rank, law, n/d and d."""
-    rows = [row for row in rows if row["draws"]]
-    if not rows:
-        return ["nothing was done in time"]
-    if part == "noise":
-        alarms = [(row, sum(one["alarm"] for one in row["draws"]), len(row["draws"])) for row in rows]
-        every = sum(seen for _, seen, _ in alarms), sum(count for _, _, count in alarms)
-        return [
-            *(_alarm_line(f"{row['law']:14}{row['labels']:12}", seen, count) for row, seen, count in alarms),
-            _alarm_line("all", *every),
-        ]
-    if part == "real":
-        return [_real_line(row) for row in rows]
-    groups = dict.fromkeys((row["law"], row["ratio"], row["dim"], row["rank"]) for row in rows)
-    return [_HEAD, "|---" * _HEAD.count(" |") + "|", *(_group_line(rows, *group) for group in groups)]
-
-
-def _alarm_line(name: str, seen: int, count: int) -> str:
-    return f"{name:26}{seen}/{count} = {seen / count:.3f} (.05 +- {np.sqrt(0.05 * 0.95 / count):.3f})"
-
-
-def _group_line(rows: list[dict[str, Any]], law: str, ratio: int, dim: int, rank: int) -> str:
-    own = [row for row in rows if (row["law"], row["ratio"], row["dim"], row["rank"]) == (law, ratio, dim, rank)]
-    pairs = [(featlab.catalogue[row["target"]], one) for row in own for one in row["draws"]]
-    total = len(pairs)
-    right = sum(one["count"] == rank for _, one in pairs)
-    more = sum(one["count"] > rank for _, one in pairs)
-    information = sum(one["information"] == entry.information_exponent for entry, one in pairs)
-    generative = sum(one["generative"] == entry.generative_exponent for entry, one in pairs)
-    angles = [inside for _, one in pairs for inside in one.get("angles", [])]
-    label, functions = ([one[kind] for _, one in pairs if kind in one] for kind in ("label", "functions"))
-    bands = [one["band"] for _, one in pairs if "band" in one]
-    cells = [law, ratio, dim, rank, f"{right} of {total}", more, information, generative]
-    cells += [*map(covered, (angles, label, functions)), f"{np.mean(bands):.0%}" if bands else "-"]
-    return f"| {' | '.join(map(str, cells))} |"
-
-
-def covered(answers: Sequence[bool | None]) -> str:
-    """How many of those that are told hold; of how many nothing is told."""
-    told = [one for one in answers if one is not None]
-    unsaid = f" ({len(answers) - len(told)})" if len(told) < len(answers) else ""
-    return f"{sum(told)} of {len(told)}{unsaid}"
-
-
-def _real_line(row: dict[str, Any]) -> str:
-    if "planted" not in row:
-        return f"{row['data']:14}{row['draws'][0]}"
-    counts = [one["count"] for one in row["draws"]]
-    seen = " ".join(f"{number}:{counts.count(number)}" for number in sorted(set(counts)))
-    share = np.median([min(one["explained"]) for one in row["draws"]])
-    return f"{row['data']:14}{row['planted']:14} directions {seen:18} least explained field, median {share:.2f}"
-
-
 def cost(rows: int, dim: int) -> dict[str, float]:
     """Seconds by the clock and of the processor, and the peak of memory, of a whole diagnosis."""
     draw = np.random.default_rng(0)
@@ -195,6 +142,12 @@ def cost(rows: int, dim: int) -> dict[str, float]:
     return {"rows": rows, "dim": dim, "seconds": clock, "processor_seconds": processor, "gigabytes": peak}
 
 
+def save_counts(path: Path, saved: dict[str, Any]) -> None:
+    """What docs/your-data.md shows, without the draws."""
+    kept = {part: counted(part, saved[part]) for part in PARTS if part in saved}
+    path.write_text(json.dumps({"key": saved["key"], **kept}, indent=1) + "\n", encoding="utf-8")
+
+
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=("noise", "targets", "real", "cost"), help="these parts alone")
@@ -205,15 +158,20 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--output", type=Path, help="where every draw is saved, as JSON")
     parser.add_argument("--read", type=Path, help="only show what is saved there")
+    parser.add_argument(
+        "--counts", type=Path, help=f"with --read: where counts are saved, {COUNTS.name} of the results"
+    )
     given = parser.parse_args(arguments)
     if given.read:
         saved = json.loads(given.read.read_text(encoding="utf-8"))
-        for part in ("noise", "real", "targets"):
-            print(part, *summary(part, saved.get(part, [])), sep="\n")
+        for part in PARTS:
+            print(part, *lines(part, counted(part, saved.get(part, []))), sep="\n")
+        if given.counts:
+            save_counts(given.counts, saved)
         return
     record: dict[str, Any] = {"key": given.key}
     end = perf_counter() + given.seconds
-    for part in given.only or ("noise", "real", "targets"):
+    for part in given.only or PARTS:
         if part == "cost":
             record[part] = cost(10**5, 10**3)
             continue
@@ -222,7 +180,9 @@ def main(arguments: list[str] | None = None) -> None:
             continue
         begin = perf_counter()
         record[part] = measured(jobs(part, given.draws, given.names, given.key), given.processes, end)
-        print(f"{part}, {perf_counter() - begin:.0f} s", *summary(part, record[part]), sep="\n", flush=True)
+        print(
+            f"{part}, {perf_counter() - begin:.0f} s", *lines(part, counted(part, record[part])), sep="\n", flush=True
+        )
         if given.output:
             given.output.write_text(json.dumps(record, indent=1), encoding="utf-8")
 

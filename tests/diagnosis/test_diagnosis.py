@@ -125,6 +125,38 @@ def test_few_rows_and_one_column(shape: tuple[int, int]) -> None:
     assert diagnosis.to_html()
 
 
+def test_nothing_is_advised_where_held_out_rows_cannot_show_the_label() -> None:
+    """Two rows of a class among 200: most held-out rows have none, and errors of .01 of the variance mean nothing. With
+    16 in each hundred they are shown."""
+    draw = np.random.default_rng(6)
+    inputs = draw.standard_normal((200, 4))
+    rare = featlab.diagnose(inputs, np.isin(np.arange(200), (3, 90)))
+    assert rare.advice.startswith("Cannot tell what to use: 'y' has too heavy tails or too rare values for the 50 rows")
+    assert "Errors below rest on a few rows" in str(rare)
+    assert not any(curve["tails_shown"] for curve in rare.to_dict()["curves"])
+    common = featlab.diagnose(inputs, inputs[:, 0] > 1)
+    assert "Use " in common.advice
+    assert common.to_dict()["curves"][0]["tails_shown"]
+
+
+def test_what_heavy_tails_do_to_intervals_is_said() -> None:
+    draw = np.random.default_rng(8)
+    inputs = draw.standard_t(2, (300, 3))
+    words = "intervals of the label, and the bands of pictures, are too narrow"
+    assert words in " ".join(str(featlab.diagnose(inputs, np.tanh(inputs[:, 0]), curves=False)).split())
+    assert words not in " ".join(str(known()).split())
+
+
+def test_many_rows_are_bounded_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("featlab.diagnosis.diagnosis._SEARCHED_ROWS", 300)
+    draw = np.random.default_rng(7)
+    inputs = draw.standard_normal((400, 3))
+    found = featlab.diagnose(inputs, inputs[:, 0], curves=False)
+    assert found.findings.directions.searched_rows == 300
+    assert "looked for in 300 rows drawn at random, to bound the time" in " ".join(str(found).split())
+    assert found.advice.startswith("1 direction is seen.")
+
+
 def test_misuse() -> None:
     with pytest.raises(featlab.InvalidParameter, match="y is needed"):
         featlab.diagnose(np.zeros((40, 2)))

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.diagnose import DEVELOPMENT, covered, main
+from benchmarks.diagnose import COUNTS, DEVELOPMENT, PARTS, main
+from benchmarks.diagnose_counts import covered, lines
 from benchmarks.diagnose_draws import AS_THEY_ARE, LAWS, explained, looked_at, real_draw, target_draw
 
 from featlab.diagnosis.curve_theory import features_theory, kernel_theory
@@ -55,15 +56,39 @@ def test_one_command_one_record(tmp_path: Path, capsys: pytest.CaptureFixture[st
     rows = json.loads(path.read_text(encoding="utf-8"))["noise"]
     assert len(rows) == 2 * len(LAWS)
     said = capsys.readouterr().out
-    assert "/2 = " in said
+    assert " of 2 | " in said
     main(["--read", str(path)])
     assert said.splitlines()[1] in capsys.readouterr().out
+
+
+def test_the_page_shows_what_was_counted() -> None:
+    counts = json.loads(COUNTS.read_text(encoding="utf-8"))
+    page = (Path(__file__).parents[2] / "docs" / "your-data.md").read_text(encoding="utf-8").splitlines()
+    for part in PARTS:
+        missing = set(lines(part, counts[part])) - set(page)
+        assert not missing, f"docs/your-data.md: not what {COUNTS.name} has: {missing}"
+    assert sum(one["draws"] for one in counts["noise"]) == 1000
+
+
+def test_counts_of_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two draws: one with a direction too many, which nothing is told of, and an interval that does not hold."""
+    right = {"count": 1, "information": 1, "generative": 1, "angles": [True], "true": [3.0], "label": False}
+    right |= {"functions": True, "band": 0.9}
+    more = {**right, "count": 2, "angles": [True, None], "true": [3.0, 88.0], "label": True, "band": 1.0}
+    case = {"target": "tanh", "rank": 1, "law": "isotropic", "ratio": 10, "dim": 15, "draws": [right, more]}
+    path, kept = tmp_path / "evidence.json", tmp_path / "counts.json"
+    path.write_text(json.dumps({"key": 3, "targets": [case, case | {"law": AS_THEY_ARE}]}), encoding="utf-8")
+    main(["--read", str(path), "--counts", str(kept)])
+    said = capsys.readouterr().out
+    assert "| isotropic | 10 | 15 | 1 | 1 of 2 | 1 | 2 | 2 | 2 of 2 (1) | 1 of 2 | 2 of 2 | 95% |" in said
+    assert "| orders of the label, 95% at once | 1 of 2 | 50.0% (1.3% to 98.7%) | 0 |" in said  # of the first law alone
+    assert json.loads(kept.read_text(encoding="utf-8"))["targets"][0]["astray"] == [1, 1]
 
 
 def test_what_is_not_done_in_time_is_not_counted(capsys: pytest.CaptureFixture[str]) -> None:
     main(["--only", "noise", "--seconds", "0", "--processes", "1"])
     assert "nothing was done in time" in capsys.readouterr().out
-    assert covered([True, None, False]) == "1 of 2 (1)"
+    assert covered(1, 2, 1) == "1 of 2 (1)"
 
 
 def test_the_leading_eigenvalue_is_that_of_the_whole_matrix() -> None:

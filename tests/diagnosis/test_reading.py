@@ -10,6 +10,7 @@ from zipfile import ZipFile
 import numpy as np
 import pandas
 import pytest
+from scipy.sparse import csr_matrix
 
 import featlab
 from featlab.diagnosis import UnusableData, sizes
@@ -66,6 +67,10 @@ def test_text() -> None:
     assert table.classes == ("x", "y")
     assert set(table.labels) == {0.0, 1.0}
     assert "alphabetical order" in warned(inputs, ["x", "y", "z"] * (ROWS // 3))
+    some = np.array(labels, dtype=object)
+    some[:3] = "?"
+    assert "3 values of 'y' are text among numbers, and count as missing" in warned(inputs, some)
+    assert table_of(inputs, [1, "a"] * (ROWS // 2)).classes == ("1", "a")  # no more numbers than text: classes
 
 
 def test_labels_that_are_an_id() -> None:
@@ -75,10 +80,38 @@ def test_labels_that_are_an_id() -> None:
         table_of(inputs, [f"customer {row}" for row in range(ROWS)])
     with pytest.raises(UnusableData, match="constant: there is nothing to learn"):
         table_of(inputs, np.ones(ROWS))
+    for step, gap in ((1, 5), (2, 1)):
+        numbers = step * np.arange(ROWS, dtype=float)
+        numbers[::gap] = np.nan if gap > 1 else numbers[::gap]  # rows that are left out leave gaps
+        assert "numbers the rows" in warned(inputs, numbers)
+    many, draw = 400, np.random.default_rng(1)
+    count = np.sort(draw.choice(10**6, many, replace=False))  # all different by chance, as prices may be
+    assert "numbers the rows" not in warned(draw.standard_normal((many, 2)), count)
     inputs[:, 2] = np.arange(ROWS)
     assert "columns that number the rows, as an id does: 'x3'" in warned(inputs, labels)
     inputs[:, 1] = 2 * labels - 1
     assert "multiple of 'x2'" in warned(inputs, labels)
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200])
+def test_values_whose_squares_are_no_floats(size: float) -> None:
+    inputs, labels = good()
+    with pytest.raises(UnusableData, match=r"the label 'y' has values beyond 1e\+100, .* in other units"):
+        table_of(inputs, size * labels)
+    with pytest.raises(UnusableData, match=r"every column has values beyond 1e\+100"):
+        table_of(size * inputs, labels)
+    inputs[:, 1] *= size
+    assert "left out: 'x2'; give them in other units" in warned(inputs, labels)
+
+
+def test_what_is_no_table() -> None:
+    _, labels = good()
+    with pytest.raises(UnusableData, match=r"X: .*; rows of the same length are expected"):
+        table_of([[1.0, 2.0], [3.0]], labels)
+    with pytest.raises(UnusableData, match=r"X is a scipy\.sparse.*\.toarray\(\)"):
+        table_of(csr_matrix(np.eye(ROWS)), labels)
+    with pytest.raises(UnusableData, match=r"X is a builtins\.NoneType: an array or a table"):
+        table_of(None, labels)
 
 
 def test_duplicated_rows_and_shapes() -> None:

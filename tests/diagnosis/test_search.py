@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import factorial
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy.stats import binom
 
 import featlab
 from featlab.diagnosis.angles import CANNOT_TELL, half_sample_angles
+from featlab.diagnosis.diagnosis import _even
 from featlab.diagnosis.orders import HeldOut, describe_orders, held_out, kurtosis
 from featlab.diagnosis.responses import all_responses, label_functions, orthonormal, smooth_terms
 from featlab.diagnosis.search import LEVEL, Search, refine, search
@@ -184,6 +186,20 @@ def test_a_class_that_one_half_does_not_have_is_not_told_of() -> None:
     orders = describe_orders(held((inputs / inputs.std(axis=0), labels)))
     assert not any(np.isfinite(one.half_width) for one in orders.of_label + orders.of_functions)
     assert (orders.information.value, orders.generative.value) == (None, None)
+
+
+def test_an_even_direction_is_known_however_it_was_found() -> None:
+    """Estimators that see the first order only are not taken for it."""
+    sample = sampled("He2(h1) + h2", 1500, 6, 0)
+    found = searched(sample)
+    orders = describe_orders(held_out(found, sample[0], sample[1], *all_responses(sample[1])))
+    assert [step.order for step in found.steps] == [1, 2]
+    called_first = replace(found, steps=tuple(replace(step, order=1) for step in found.steps))
+    assert _even(found, orders)
+    assert _even(called_first, orders)
+    assert not _even(called_first, None)
+    linear = sampled("tanh(h1)", 400, 6, 0)
+    assert not _even(searched(linear), describe_orders(held(linear)))
 
 
 def test_kurtosis_of_hermite_polynomials() -> None:

@@ -127,6 +127,28 @@ def test_two_layers_are_those_of_a_simulation():
     assert abs(risk(None)[1] - run.risk.values[0, 1]) > 4 * spread
 
 
+def test_random_features_are_those_of_a_simulation_in_law():
+    """Simulated features are drawn without an X that could be given: means over seeds agree within four standard
+    errors. Half as many features have another."""
+    goal, dim, rows, width, seeds = target("h1*h2 + h1"), 12, 300, 64, 24
+    student = TwoLayer(width, "relu", "signs", biases="gaussian")
+    run = simulate(goal, featlab.RandomFeatures(rows), dim=dim, student=student, seeds=seeds, observe="risk")
+    theirs = run.risk.values[:, -1]
+
+    def risk(seed, features):
+        draw = np.random.default_rng(seed)
+        X, fresh = draw.standard_normal((rows, dim)), draw.standard_normal((2**13, dim))
+        options = {"inputs": "isotropic", "fit_intercept": False, "random_state": seed}
+        fitted = est.RandomFeatures(features, **options).fit(X, X[:, 0] * X[:, 1] + X[:, 0])
+        return np.mean((fresh[:, 0] * fresh[:, 1] + fresh[:, 0] - fitted.predict(fresh)) ** 2)
+
+    def apart(features):
+        ours = np.array([risk(seed, features) for seed in range(seeds)])
+        return abs(ours.mean() - theirs.mean()) / np.hypot(ours.std(ddof=1), theirs.std(ddof=1)) * seeds**0.5
+
+    assert apart(width) < 4 < apart(width // 2)
+
+
 def multi_index(rows, dim, seed):
     draw = np.random.default_rng(seed)
     X = draw.standard_normal((rows, dim))

@@ -48,7 +48,7 @@ CALLS = {
     ],
     "learners": ["learners"],
     "learners NAME": ["learners", "bayes-amp"],
-    "diagnose": ["diagnose", "data.npz", "--label", "y", "--no-curves"],
+    "diagnose": ["diagnose", "data.npz", "--label", "y"],
     "study plan": ["study", "plan", "tiny.toml", "--no-probe"],
     "study run": ["study", "run", "tiny.toml"],
     "study status": ["study", "status", "tiny.toml"],

@@ -1,3 +1,3 @@
 from .diagnosis import Findings as Findings
 from .diagnosis import examine as examine
-from .reading import UnusableData as UnusableData
+from .faults import UnusableData as UnusableData

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from featlab import interruption
 from featlab.analysis.budget import doing
 from featlab.diagnosis.curve_theory import RiskAt, features_theory, kernel_theory, linear_theory
+from featlab.diagnosis.responses import rows_for_tails
 from featlab.estimators import (
     KernelRidge,
     MultiIndexRegressor,
@@ -44,6 +45,9 @@ class Curve:
         sizes: how many samples it was fitted to.
         errors: mean squared error over the variance of the label, by split and size (splits, sizes).
         theory: what theory says at these sizes, where it exists, else None.
+        tested: how many rows were held out of each split.
+        tails_shown: whether so many rows show the tails, or the rarest values, of the label; else errors rest on
+            a few of them, and nothing can be told.
     """
 
     kind: str
@@ -51,6 +55,8 @@ class Curve:
     sizes: tuple[int, ...]
     errors: Floats
     theory: Floats | None
+    tested: int
+    tails_shown: bool
 
     @property
     def mean(self) -> Floats:
@@ -81,6 +87,7 @@ def learning_curves(
     draw = np.random.default_rng(seed)
     splits = [draw.permutation(count) for _ in range(_SPLITS)]
     variance = labels[:count].var()
+    tails_shown = tested >= rows_for_tails(labels[:count])
     theories = _theories(inputs[:count], labels[:count], whitened, fitted)
     curves = []
     for kind, (name, build) in _estimators(found, even, seed).items():
@@ -94,7 +101,7 @@ def learning_curves(
                 errors[row, column] = _missed(build(), inputs, labels, train, test) / variance
         theory = theories.get(kind)
         said = None if theory is None else np.array([theory(size) for size in sizes])
-        curves.append(Curve(kind, name, sizes, errors, said))
+        curves.append(Curve(kind, name, sizes, errors, said, tested, tails_shown))
     return tuple(curves)
 
 

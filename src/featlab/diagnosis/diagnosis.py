@@ -22,7 +22,7 @@ from featlab.errors import InvalidParameter, InvalidTarget
 from featlab.gaussian.hermite import Floats
 from featlab.targets import target
 
-_SEARCHED = 10_000_000  # numbers of inputs in which directions are looked for
+_SEARCHED, _SEARCHED_ROWS = 10_000_000, 50_000  # numbers of inputs, and rows, in which directions are looked for
 _ANALYSIS_SECONDS = 15.0
 _MOST_ANALYSED = 3
 
@@ -92,7 +92,7 @@ def examine(
     described = Inputs(len(table.labels), columns, spectrum, frame, norm_spread(coordinates.values))
     say("directions, against permutations")
     draw = np.random.default_rng([seed, 1])
-    rows = min(len(table.labels), max(1000, _SEARCHED // coordinates.values.shape[1]))
+    rows = min(len(table.labels), _SEARCHED_ROWS, max(1000, _SEARCHED // coordinates.values.shape[1]))
     labels, part = table.labels[:rows], coordinates.values[:rows]
     responses, functions = all_responses(labels)
     found, loadings = _signed(search(part, responses, functions, draw), coordinates.matrix)
@@ -106,7 +106,6 @@ def examine(
     directions = Directions(loadings, angles, found, rows)
     say("the fitted link")
     analysis, unanalysed = _analysed(orders, tell)
-    even = any(step.order == 2 for step in found.steps)
     measured: tuple[Curve, ...] = ()
     if curves:
         say("learning curves")
@@ -114,7 +113,7 @@ def examine(
             table.inputs,
             table.labels,
             len(found.rows),
-            even,
+            _even(found, orders),
             seed,
             whitened=frame == "whitened",
             fitted=fitted_energies(orders) if orders is not None and described.isotropic else None,
@@ -128,6 +127,18 @@ def _signed(found: Search, matrix: Floats) -> tuple[Search, Floats]:
     largest = rows[np.arange(len(rows)), np.argmax(np.abs(rows), axis=1)]
     signs = np.where(largest < 0, -1.0, 1.0)[:, None]
     return replace(found, rows=signs * found.rows), signs * rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def _even(found: Search, orders: Orders | None) -> bool:
+    """Whether a direction was found at the second order, or is seen at it, or a later one, and not at the first: with
+    many rows, the error of a direction known before may show the next one at the first order of the search."""
+    if any(step.order == 2 for step in found.steps):
+        return True
+    if orders is None:
+        return False
+    seen = {one.degrees for one in (*orders.of_label, *orders.of_functions) if one.visible}
+    alone = [tuple(int(other == place) for other in range(len(found.rows))) for place in range(len(found.rows))]
+    return any(unit not in seen and any(degrees[place] > 1 for degrees in seen) for place, unit in enumerate(alone))
 
 
 def _analysed(orders: Orders | None, tell: Tell | None) -> tuple[Analysis | None, str]:

@@ -8,7 +8,13 @@ from math import comb, factorial, inf, sqrt
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from featlab.diagnosis.responses import hermite_products, label_functions, smooth_terms
+from featlab.diagnosis.responses import (
+    ROWS_PER_KURTOSIS,
+    hermite_products,
+    label_functions,
+    rows_for_tails,
+    smooth_terms,
+)
 from featlab.diagnosis.search import Search, along, follow
 from featlab.gaussian.hermite import Floats
 
@@ -16,7 +22,6 @@ CONFIDENCE = 0.95
 # By the number of directions: the highest order that is looked at.
 _MOST_ORDER = {1: 5, 2: 4, 3: 4, 4: 3}
 _ROWS_EACH = 10
-_ROWS_PER_KURTOSIS = 4  # the mean of a square over so many rows is known within half of itself
 _GRID = 61
 _SHOWN = 0.02  # of the rows, left out of a picture at either end
 
@@ -57,7 +62,8 @@ class Exponent:
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """The label along a direction that other rows have found: its mean on a grid, with a band of 95% at each point."""
+    """The label along a direction that other rows have found: its mean on a grid, with a band of nominally
+    95% at each point (counted: docs/your-data.md)."""
 
     grid: Floats
     mean: Floats
@@ -154,7 +160,7 @@ def describe_orders(held: HeldOut) -> Orders:
     """
     count, dims = held.fields.shape
     most = _MOST_ORDER.get(dims, 3)
-    while most > 1 and count < max(_ROWS_EACH * comb(dims + most, most), _ROWS_PER_KURTOSIS * kurtosis(most)):
+    while most > 1 and count < max(_ROWS_EACH * comb(dims + most, most), ROWS_PER_KURTOSIS * kurtosis(most)):
         most -= 1
     products = hermite_products(held.fields, most + 2)  # two orders more, for what standardising adds to errors
     of_label = _coefficients(held.fields, products, held.label[:, None], most, first=0)
@@ -208,7 +214,7 @@ def _coefficients(
     beyond = {degrees: column @ left / count for degrees, column in products.items() if sum(degrees) > most}
     left /= np.maximum(1 - leverage, 1e-6)[:, None]
     own = terms @ inverse  # (n, terms)
-    heavy = [_too_heavy(column) for column in responses.T]
+    heavy = [count < rows_for_tails(column) for column in responses.T]
     found = []
     for place, degrees in enumerate(chosen, start=1):
         shift, moved = _standardising(fields, values | beyond, degrees)
@@ -219,13 +225,6 @@ def _coefficients(
             for number, (value, width) in enumerate(zip(values[degrees], widths, strict=True))
         ]
     return tuple(found)
-
-
-def _too_heavy(response: Floats) -> bool:
-    """Whether the rows are too few for the tails of a response (n,), or show one value of it only."""
-    centred = response - response.mean()
-    few = len(response) * np.mean(centred**2) ** 2 < _ROWS_PER_KURTOSIS * np.mean(centred**4)
-    return bool(few or np.ptp(response) == 0)
 
 
 def _half_widths(influences: Floats, tail: float) -> Floats:

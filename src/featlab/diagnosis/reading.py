@@ -11,6 +11,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from featlab.diagnosis.faults import UnusableData, look_at_labels, look_for_copies, on_a_scale, some, varying
 from featlab.diagnosis.responses import MOST_CLASSES
 from featlab.diagnosis.sizes import check_fits
 from featlab.errors import FeatlabError, InvalidParameter
@@ -19,12 +20,7 @@ from featlab.gaussian.hermite import Floats
 MOST_NUMBERS = 100_000_000  # of inputs that are looked at, .8 GB
 LEAST_ROWS = 30
 _SOME_MISSING = 0.5  # columns with a larger share of missing values are left out
-_NAMED = 5
 _FORMATS = (".csv", ".parquet", ".npz")
-
-
-class UnusableData(FeatlabError, ValueError):
-    """Data of which nothing can be said; the message tells what to do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +63,7 @@ def read_file(path: Path, label: str) -> tuple[Any, Any]:
         raise
     names = [str(name) for name in table.columns]
     if label not in names:
-        raise InvalidParameter("label", label, f"one of the columns of {path.name}: {_some(names)}")
+        raise InvalidParameter("label", label, f"one of the columns of {path.name}: {some(names)}")
     if names.count(label) > 1:
         raise InvalidParameter("label", label, f"a name that only one column of {path.name} has")
     place = names.index(label)
@@ -78,7 +74,7 @@ def _read_npz(path: Path, label: str) -> tuple[Any, Any]:
     with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
         others = [name for name in arrays.files if name != label]
         if label not in arrays.files or len(others) != 1:
-            held = f"arrays {_some(arrays.files)}"
+            held = f"arrays {some(arrays.files)}"
             raise UnusableData(f"{path}: {held}; expected two, the labels {label!r} and the inputs (n, d)")
         return arrays[others[0]], arrays[label]
 
@@ -108,9 +104,9 @@ def table_of(inputs: Any, labels: Any, *, label: str | None = None, seed: int = 
     matrix[~np.isfinite(matrix)] = np.nan
     missing = int(np.isnan(matrix).sum())
     names, matrix, outcome = _without_missing(names, matrix, outcome, warnings)
-    names, matrix = _varying(names, matrix, warnings)
-    _look_at_labels(outcome, name, classes, warnings)
-    _look_for_copies(names, matrix, outcome, name, warnings)
+    names, matrix = varying(*on_a_scale(names, matrix, warnings), warnings)
+    look_at_labels(outcome, name, classes, warnings)
+    look_for_copies(names, matrix, outcome, name, warnings)
     return Table(matrix, outcome, tuple(names), name, given[0], given[1], missing, classes, tuple(warnings))
 
 
@@ -118,7 +114,7 @@ def _named_columns(inputs: Any) -> tuple[list[str], Any]:
     """Names, and either a numeric array (n, d) or the columns one by one."""
     if hasattr(inputs, "iloc") and hasattr(inputs, "columns"):
         return [str(name) for name in inputs.columns], [inputs.iloc[:, place] for place in range(inputs.shape[1])]
-    found = np.asarray(inputs)
+    found = _array("X", inputs)
     if found.ndim == 1:
         found = found[:, None]
     if found.ndim != 2 or not found.size:
@@ -128,7 +124,19 @@ def _named_columns(inputs: Any) -> tuple[list[str], Any]:
     return names, found if numeric else [found[:, place] for place in range(found.shape[1])]
 
 
-def _numbers(column: Any) -> Floats | None:
+def _array(name: str, given: Any) -> np.ndarray:
+    """What was given as an array; a sparse matrix, or rows of different lengths, are none."""
+    try:
+        found = np.asarray(given)
+    except ValueError as fault:
+        raise UnusableData(f"{name}: {_first_line(fault)}; rows of the same length are expected") from fault
+    if not found.ndim:
+        kind = f"{type(given).__module__}.{type(given).__qualname__}"
+        raise UnusableData(f"{name} is a {kind}: an array or a table is expected; a sparse matrix has .toarray()")
+    return found
+
+
+def _numbers(name: str, column: Any, warnings: list[str]) -> Floats | None:
     """A column as numbers, what is not one being missing; None for text, dates and others."""
     import pandas
 
@@ -138,27 +146,33 @@ def _numbers(column: Any) -> Floats | None:
     if series.dtype.kind in "mMc" or isinstance(series.dtype, pandas.CategoricalDtype):
         return None
     found = pandas.to_numeric(series, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    return found if np.isfinite(found).sum() >= max(1, 0.5 * series.notna().sum()) else None
+    text = int(np.isnan(found).sum() - series.isna().sum())
+    if len(series) - text - series.isna().sum() <= text:
+        return None
+    if text:
+        warnings.append(f"{text:,} values of {name!r} are text among numbers, and count as missing")
+    return found
 
 
 def _numeric_columns(names: Sequence[str], columns: Sequence[Any], warnings: list[str]) -> tuple[list[str], Floats]:
-    found = {place: numbers for place, column in enumerate(columns) if (numbers := _numbers(column)) is not None}
+    read = (_numbers(name, column, warnings) for name, column in zip(names, columns, strict=True))
+    found = {place: numbers for place, numbers in enumerate(read) if numbers is not None}
     text = [name for place, name in enumerate(names) if place not in found]
     if not found:
-        raise UnusableData(f"none of the columns {_some(names)} is numeric; code categories as numbers first")
+        raise UnusableData(f"none of the columns {some(names)} is numeric; code categories as numbers first")
     if text:
-        warnings.append(f"not numeric, left out: {_some(text)}; code categories as columns of 0 and 1 to keep them")
+        warnings.append(f"not numeric, left out: {some(text)}; code categories as columns of 0 and 1 to keep them")
     return [names[place] for place in found], np.column_stack(list(found.values()))
 
 
 def _numeric_labels(labels: Any, label: str | None, warnings: list[str]) -> tuple[Floats, str, tuple[str, ...] | None]:
     name = label or str(getattr(labels, "name", None) or "y")
-    column = labels if hasattr(labels, "iloc") else np.asarray(labels)
+    column = labels if hasattr(labels, "iloc") else _array(f"the label {name!r}", labels)
     if column.ndim == 2 and column.shape[1] == 1:
         column = column.iloc[:, 0] if hasattr(column, "iloc") else column[:, 0]
     if column.ndim != 1:
         raise UnusableData(f"the label {name!r} has the shape {column.shape}: one number for each row is expected")
-    numbers = _numbers(column)
+    numbers = _numbers(name, column, warnings)
     if numbers is not None:
         return np.where(np.isfinite(numbers), numbers, np.nan), name, None
     import pandas
@@ -189,7 +203,7 @@ def _without_missing(
     if sparse.all():
         raise UnusableData("more than half of every column is missing")
     if sparse.any():
-        warnings.append(f"more than half missing, left out: {_some(np.array(names)[sparse])}")
+        warnings.append(f"more than half missing, left out: {some(np.array(names)[sparse])}")
         names, matrix, gone = (
             [n for n, bad in zip(names, sparse, strict=True) if not bad],
             matrix[:, ~sparse],
@@ -203,63 +217,6 @@ def _without_missing(
         remedy = "; fill in missing values first, or leave out the columns that have them" if bad.any() else ""
         raise UnusableData(f"{len(matrix)} rows to look at, at least {LEAST_ROWS} are needed{remedy}")
     return names, matrix, outcome
-
-
-def _varying(names: list[str], matrix: Floats, warnings: list[str]) -> tuple[list[str], Floats]:
-    spread = matrix.std(axis=0)
-    varied = spread > 1e-10 * (np.abs(matrix.mean(axis=0)) + np.finfo(float).tiny)
-    if not varied.any():
-        raise UnusableData("every column is constant: there is nothing that a label could depend on")
-    if varied.all():
-        return names, matrix
-    warnings.append(f"constant, left out: {_some(np.array(names)[~varied])}")
-    return [n for n, good in zip(names, varied, strict=True) if good], matrix[:, varied]
-
-
-def _look_at_labels(outcome: Floats, name: str, classes: tuple[str, ...] | None, warnings: list[str]) -> None:
-    values = np.unique(outcome)
-    if len(values) < 2:
-        raise UnusableData(f"the label {name!r} is constant: there is nothing to learn")
-    if classes is None and _numbered(values, outcome):
-        warnings.append(f"the label {name!r} numbers the rows, as an id does: is it what you want to predict?")
-
-
-def _numbered(values: Floats, column: Floats) -> bool:
-    """Whether all are different and follow each other as integers do."""
-    return len(values) == len(column) and bool(np.all(np.diff(values) == 1))
-
-
-def _may_number(column: Floats) -> bool:
-    """Whether the first rows do not speak against it, so that most columns need not be sorted."""
-    return bool(np.all(column[:100] == np.round(column[:100]))) and len(np.unique(column[:100])) == len(column[:100])
-
-
-def _look_for_copies(names: list[str], matrix: Floats, outcome: Floats, label: str, warnings: list[str]) -> None:
-    count = len(matrix)
-    centred = (outcome - outcome.mean()) / outcome.std()
-    tied = np.abs(centred @ matrix / (count * matrix.std(axis=0)))  # they sum to zero
-    if (tied > 1 - 1e-9).any():
-        warnings.append(f"the label {label!r} is a multiple of {_some(np.array(names)[tied > 1 - 1e-9])}: is it meant?")
-    ids = [
-        name
-        for name, column in zip(names, matrix.T, strict=True)
-        if _may_number(column) and _numbered(np.unique(column), column)
-    ]
-    if ids:
-        warnings.append(f"columns that number the rows, as an id does: {_some(ids)}")
-    mixing = np.random.default_rng(1).standard_normal(matrix.shape[1])
-    doubled = count - len(np.unique(np.column_stack([matrix @ mixing, outcome]), axis=0))
-    if doubled > 0.01 * count:
-        warnings.append(
-            f"{doubled:,} of {count:,} rows are copies of others: errors and p-values take rows for independent, and "
-            "are too small"
-        )
-
-
-def _some(names: Any) -> str:
-    shown = [repr(str(name)) for name in names]
-    more = f" and {len(shown) - _NAMED:,} more" if len(shown) > _NAMED else ""
-    return ", ".join(shown[:_NAMED]) + more
 
 
 def _first_line(fault: Exception) -> str:

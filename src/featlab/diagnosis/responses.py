@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations_with_replacement
-from math import factorial
+from math import factorial, inf
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ _KNOTS = (-1.5, -0.75, 0.0, 0.75, 1.5)
 # What is left of a function after others were taken off it, if less than this, is rounding.
 _NOTHING = 1e-6
 _CUT = 4.0  # standard deviations of a response
+ROWS_PER_KURTOSIS = 4  # the mean of a square over so many rows is known within half of itself
 
 
 def label_functions(labels: Floats, at: Floats | None = None) -> Floats:
@@ -71,6 +72,15 @@ def all_responses(labels: Floats) -> tuple[Floats, int]:
     functions = label_functions(labels)
     label = np.clip((labels - labels.mean()) / labels.std(), -_CUT, _CUT)
     return np.column_stack([functions, label]), functions.shape[1]
+
+
+def rows_for_tails(values: Floats) -> float:
+    """How many rows show the variance of values (n,) to within half of itself: four times their kurtosis
+    E[(v - E v)^4] / Var(v)^2. For a class that one row in m has it is about 4 m; infinite for a constant."""
+    if np.ptp(values) == 0:
+        return inf
+    centred = values - values.mean()
+    return ROWS_PER_KURTOSIS * float(np.mean(centred**4) / np.mean(centred**2) ** 2)
 
 
 class Fit(NamedTuple):

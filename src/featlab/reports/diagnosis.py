@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from featlab.analysis.budget import Tell
 from featlab.errors import FeatlabError, MissingParameter
-from featlab.reports.diagnosis_words import advice, heading, sections
+from featlab.reports.diagnosis_advice import advice
+from featlab.reports.diagnosis_words import heading, sections
 from featlab.shown import Shown
 
 if TYPE_CHECKING:
@@ -87,7 +88,8 @@ class Diagnosis(Shown):
         return self.text()
 
     def __repr__(self) -> str:
-        return f"<Diagnosis: {heading(self.findings)}; {self.findings.directions.count} directions>"
+        count = self.findings.directions.count
+        return f"<Diagnosis: {heading(self.findings)}; {count} direction{'' if count == 1 else 's'}>"
 
 
 def diagnose(

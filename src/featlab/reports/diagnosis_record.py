@@ -6,7 +6,7 @@ from dataclasses import asdict
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from featlab.reports.diagnosis_words import advice
+from featlab.reports.diagnosis_advice import advice
 
 if TYPE_CHECKING:
     from featlab.diagnosis import Findings
@@ -48,6 +48,8 @@ def diagnosis_record(found: Findings) -> dict[str, Any]:
                 "estimator": curve.estimator,
                 "sizes": list(curve.sizes),
                 "errors": curve.errors.tolist(),
+                "tested": curve.tested,
+                "tails_shown": curve.tails_shown,
                 "theory": None if curve.theory is None else curve.theory.tolist(),
             }
             for curve in found.curves

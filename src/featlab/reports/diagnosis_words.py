@@ -11,16 +11,15 @@ import numpy as np
 
 from featlab.analysis import Verdict
 from featlab.diagnosis.angles import CANNOT_TELL
+from featlab.reports.diagnosis_advice import ends_early, too_heavy
 from featlab.reports.verdict_sentence import verdict_sentence
 
 if TYPE_CHECKING:
     from featlab.diagnosis import Findings
-    from featlab.diagnosis.curves import Curve
     from featlab.diagnosis.orders import Coefficient, Exponent
 
 _LOADINGS = 5
 _COLUMNS = 8
-_CERTAIN = 2.0  # standard errors
 
 
 @dataclass(frozen=True)
@@ -139,6 +138,11 @@ def _orders(found: Findings) -> Section:
         measured,
         "Intervals hold with 95% for all orders of the label at once, and for all of its functions.",
     ]
+    if any(one.ranked for one in found.inputs.columns):
+        said.append(
+            "Not so where the label depends on columns of heavy tails as they are, not on their normal scores: there "
+            "intervals of the label, and the bands of pictures, are too narrow."
+        )
     rows = tuple(_order_rows(orders.of_label, orders.of_functions))
     headers = ("He orders", "of the label", "of functions of it, largest")
     return Section(
@@ -194,7 +198,9 @@ def _enough(found: Findings) -> Section:
             rows.append((f"{curve.kind}, theory", *(f"{value:.3f}" for value in curve.theory)))
     if not found.curves:
         return Section("Is n enough?", tuple(said))
-    if _ends_early(found):
+    if not found.curves[0].tails_shown:
+        said.append(f"Errors below rest on a few rows: {too_heavy(found)}.")
+    if ends_early(found):
         said.append(f"Learning curves end at {found.curves[0].sizes[-1]:,} samples, to bound the time.")
     sizes = tuple(f"n = {size:,}" for size in found.curves[0].sizes)
     caption = "Error on held-out rows over the variance of the label, with one standard error over the splits"
@@ -211,73 +217,6 @@ def _threshold(found: Findings) -> str:
         enough = f"n/d = {found.ratio:.3g} is {_number(times)} times that"
         return f"{link} EASY: its first directions can be found from n/d = {analysis.alpha_c:.3g} on; {enough}."
     return f"{link} {verdict_sentence(analysis)} Here n/d = {found.ratio:.3g}."
-
-
-def advice(found: Findings) -> str:
-    """What to use, and how much more samples would help."""
-    if not found.curves:
-        return _without_curves(found)
-    best = min(found.curves, key=lambda curve: float(curve.mean[-1]))
-    chosen = next(curve for curve in found.curves if _as_good(curve, best))
-    error, spread = float(chosen.mean[-1]), float(chosen.error[-1])
-    if error > 1 - _CERTAIN * spread:
-        nothing = "No estimator does better than the mean of the label"
-        if not found.directions.count:
-            return f"{nothing}, and no direction is seen: these samples show nothing to learn."
-        return f"{nothing} at n = {chosen.sizes[-1]:,}, though a direction is seen: use more samples, or fewer columns."
-    use = f"Use {chosen.estimator} ({chosen.kind}): error {error:.3f} +- {spread:.3f} of the variance"
-    if chosen is not best:
-        use += f", as good as {best.kind} within the errors"
-    if _ends_early(found):
-        rows, size = found.inputs.samples, chosen.sizes[-1]
-        use += (
-            f". That is at n = {size:,}, where the curves end; all {rows:,} rows may favour another, so compare there"
-        )
-    return f"{use}. {_more(chosen)}{_below(found)}"
-
-
-def _ends_early(found: Findings) -> bool:
-    """Whether learning curves end well below the samples there are."""
-    return found.curves[0].sizes[-1] < 0.7 * found.inputs.samples
-
-
-def _as_good(curve: Curve, best: Curve) -> bool:
-    """Whether a paired difference of errors is within two standard errors; the simpler kinds come first."""
-    apart = curve.errors[:, -1] - best.errors[:, -1]
-    return float(apart.mean()) <= _CERTAIN * float(apart.std(ddof=1)) / np.sqrt(len(apart))
-
-
-def _more(curve: Curve) -> str:
-    if len(curve.sizes) < 2:
-        return "There are too few rows to tell whether more would help."
-    size = curve.sizes[-1]
-    gains = -np.diff(curve.errors, axis=1)
-    last, spread = float(gains[:, -1].mean()), float(gains[:, -1].std(ddof=1)) / np.sqrt(len(gains))
-    if last <= _CERTAIN * spread:
-        return (
-            f"The last doubling, to n = {size:,}, changed it by {-last:+.3f} +- {spread:.3f}: more samples help little."
-        )
-    before = float(gains[:, -2].mean()) if gains.shape[1] > 1 else last
-    shrink = min(1.0, last / before) if before > 0 else 1.0
-    expected = max(0.0, float(curve.mean[-1]) - last * shrink)
-    return (
-        f"More samples help: from n = {curve.sizes[-2]:,} to {size:,} it fell by {last:.3f} +- {spread:.3f}; going "
-        f"on like this, n = {2 * size:,} would give about {expected:.3f}."
-    )
-
-
-def _below(found: Findings) -> str:
-    alpha = found.analysis.alpha_c if found.analysis is not None else None
-    if alpha and found.ratio < alpha:
-        needed = int(np.ceil(alpha * len(found.inputs.columns)))
-        return f" Theory asks for n = {needed:,} before the directions of the fitted link can be found at all."
-    return ""
-
-
-def _without_curves(found: Findings) -> str:
-    if not found.directions.count:
-        return "No direction is seen: these samples show nothing to learn at the first two orders."
-    return f"{found.directions.count} directions are seen. Learning curves were not asked for.{_below(found)}"
 
 
 def _number(value: float) -> str:

@@ -222,7 +222,17 @@ _DIAGNOSIS: dict[str, Shape] = {
         "noise": "number?",
     },
     "analysis": {"*": "nested"},
-    "curves": [{"kind": "text", "estimator": "text", "sizes": ["integer"], "errors": "nested", "theory": "nested"}],
+    "curves": [
+        {
+            "kind": "text",
+            "estimator": "text",
+            "sizes": ["integer"],
+            "errors": "nested",
+            "tested": "integer",
+            "tails_shown": "flag",
+            "theory": "nested",
+        }
+    ],
 }
 _PROGRESS: dict[str, Shape] = {
     "total": "integer",

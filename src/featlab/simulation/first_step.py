@@ -68,7 +68,8 @@ def step(problem: Problem[PreprocessedStep, TwoLayer], state: State, fresh: Arra
     slopes = network.second * problem.activation.slope(fields[:, :-1] + network.biases)
     gradient, batch = backward(design, batch, residuals[:, None] * slopes / design.rows)
     if learner.step_size is None:
-        rate = learner.wanted_norm / (gradient**2).sum(axis=1).mean() ** 0.5
+        size = (gradient**2).sum(axis=1).mean() ** 0.5
+        rate = ops_of(gradient).where(size > 0, learner.wanted_norm, 0) / (size + (size == 0))  # labels may be constant
     else:
         rate = ops_of(gradient).asarray(step_at(learner.step_size, design.dim), design.dtype)
     moved = replace(network, weights=rate * gradient)
