@@ -92,7 +92,13 @@ def test_an_analysis_is_that_of_explain(page: Client, check: Callable[..., Any])
     assert {name: found[name] for name in said} == json.loads(json.dumps(said))
     costs = [cost for group in found["lines"]["costs"] for cost in group["costs"]]
     assert {cost["line"] for cost in costs} <= set(found["sample_cost_details"])
-    assert all(cost["papers"] for cost in costs)
+    lines = found["lines"]
+    for line in (*costs, *lines["exponents"], *lines["staircases"]):
+        assert line["papers"], line["line"]
+        assert line["exhibits"], line["line"]
+    assert {paper["citation"] for line in lines["staircases"] for paper in line["papers"]} <= {
+        paper["citation"] for paper in lines["papers"]
+    }
     # Each cost can be drawn against d by what is sent: at the dimension that was asked, it is what is printed.
     against, details = found["against_dim"], found["sample_cost_details"]
     assert (against["dims"][0], against["dims"][-1]) == (10, 10**6)
