@@ -54,7 +54,7 @@ class Exponent:
 
 @dataclass(frozen=True)
 class Climb:
-    """A staircase as rows of text: (what opens the stage, the directions it opens), how it ends, where it is defined."""
+    """A staircase as rows of text: (what opens the stage, the directions it opens), how it ends, its papers."""
 
     line: str
     learner: str

@@ -55,7 +55,17 @@ def test_a_step_of_a_staircase_tells_of_itself_and_every_cost_has_its_paper(open
     expect(page.locator(".flight")).to_have_count(3)
     rows = page.locator("#costs tbody tr:not(.group)")
     assert rows.count() >= 6
-    assert all(row.locator("a[href*='arxiv']").count() for row in rows.all())
+    for line in (*rows.all(), *page.locator(".flight").all(), *page.locator(".number").all(), page.locator("#verdict")):
+        assert line.locator("a[href*='arxiv']").count()
+        assert line.locator("a[href*='gallery']").count()
+    # In the picture every algorithm is named once, and no two lines of algorithms lie on each other.
+    drawn: list[list[Any]] = page.evaluate(
+        "[...document.getElementById('plot-costs').data].map(one => [one.name, one.line.dash, String([...one.y])])"
+    )
+    named = " ".join(name for name, _, _ in drawn)
+    assert all(named.count(row.locator("th").text_content() or "?") == 1 for row in rows.all())
+    reached = [values for _, dash, values in drawn if dash != "dot"]
+    assert len(set(reached)) == len(reached) < rows.count()
 
 
 def test_the_costs_follow_the_slider_of_d(opened: Opened, explained: Callable[..., Explanation]) -> None:

@@ -154,7 +154,7 @@ function drawn(palette, entrants, values, title, race) {
   return {
     traces, label: `${title} against n/d for ${entrants.length} learners at d = ${short(race.dim)}; lines are theory, points are simulations`,
     layout: { xaxis: { type: "log", title: "n/d", tickvals: race.ratios, ticktext: race.ratios.map((one) => short(one, 3)) }, yaxis: { title, rangemode: "tozero" } },
-    headers: ["n/d", ...entrants.map((one) => one.label)],
-    rows: race.ratios.map((ratio) => [ratio, ...entrants.map((one) => values(one.simulation)?.[one.simulation.ratios.indexOf(ratio)] ?? null)]),
+    headers: ["Learner", "What", "n/d", title],
+    rows: entrants.flatMap((one) => [["theory", one.theory], ["mean of runs", one.simulation]].flatMap(([what, curve]) => (values(curve) ?? []).map((value, at) => [one.label, what, curve.ratios[at], value]))),
   };
 }
