@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -101,6 +102,19 @@ def test_a_map_has_a_slice_that_is_dragged(opened: Opened) -> None:
     # h1 + h1 h2 along h1 has the slope 1 + h2.
     assert _slope(before) > 1.5
     assert _slope(after) < 1
+
+
+def test_a_slice_is_not_drawn_through_a_jump(opened: Opened) -> None:
+    page = opened("#/function?target=sign(h1*h2)")
+    expect(page.locator("#plot-slice .main-svg").first).to_be_visible()
+    for _ in range(100):  # first the row of the map, then the slice itself
+        if None in (values := _curve(page, "slice")["y"]):
+            break
+        page.wait_for_timeout(100)
+    assert len(values) > 300
+    neighbours = [pair for pair in pairwise(values) if None not in pair]
+    assert all(one == other for one, other in neighbours)
+    assert {one for one, _ in neighbours} == {-1, 1}
 
 
 def _curve(page: Page, name: str) -> dict[str, Any]:
