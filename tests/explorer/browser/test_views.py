@@ -157,6 +157,17 @@ def test_a_race_is_run_and_taken_home(opened: Opened) -> None:
     expect(page.locator("#race-status")).to_contain_text("start the race")
 
 
+def test_the_same_is_copied_as_a_command_as_python_and_as_json(opened: Opened) -> None:
+    page = opened("#/home?target=He3(h1)", permissions=["clipboard-read", "clipboard-write"])
+    for title, block in (("Command line", "command"), ("Python", "python"), ("JSON", "json"), ("Address", "address")):
+        shown = page.locator(f"#home-{block}").text_content()
+        button = page.get_by_role("button", name=f"Copy: {title}")
+        button.click()
+        expect(button).to_have_text("Copied")
+        assert page.evaluate("navigator.clipboard.readText()") == shown
+    assert "target=He3(h1)" in (shown or "")
+
+
 def test_an_exhibit_is_opened_here(opened: Opened) -> None:
     page = opened("#/gallery")
     page.fill("#gallery-search", "reused-batch")
