@@ -76,6 +76,19 @@ def test_a_fault_of_a_text_stands_under_its_characters(page: Client, check: Call
     assert refused(page, check, "parse", {"text": "1"})["columns"] is None
 
 
+@pytest.mark.parametrize("text", ["h1^2", "2h1", "3 h1 + h2", "x1 + h2", "2*z_3", "2(h1 + h2)", "(h1 + 1)h2"])
+def test_habits_from_elsewhere_are_mended_by_a_suggestion(page: Client, check: Callable[..., Any], text: str) -> None:
+    error = refused(page, check, "parse", {"text": text})
+    (first, last), (meant,) = error["columns"], error["suggestions"]
+    mended = text[: first - 1] + meant + text[last:]
+    assert asked(page, check, "parse", {"text": mended})["rank"] >= 1
+
+
+@pytest.mark.parametrize("text", ["h1 +", "h0", "h1;h2", "qqqq(h1)", "h1 + h99", "sin(h1"])
+def test_nothing_is_suggested_where_nothing_is_known(page: Client, check: Callable[..., Any], text: str) -> None:
+    assert refused(page, check, "parse", {"text": text})["suggestions"] == []
+
+
 @pytest.mark.parametrize("path", ["parse", "analyse"])
 def test_hostile_texts_are_refused(page: Client, check: Callable[..., Any], path: str) -> None:
     """Those of the parser's own tests; a text that is too long is refused before it is parsed."""
@@ -92,7 +105,13 @@ def test_an_analysis_is_that_of_explain(page: Client, check: Callable[..., Any])
     assert {name: found[name] for name in said} == json.loads(json.dumps(said))
     costs = [cost for group in found["lines"]["costs"] for cost in group["costs"]]
     assert {cost["line"] for cost in costs} <= set(found["sample_cost_details"])
-    assert all(cost["papers"] for cost in costs)
+    lines = found["lines"]
+    for line in (*costs, *lines["exponents"], *lines["staircases"]):
+        assert line["papers"], line["line"]
+        assert line["exhibits"], line["line"]
+    assert {paper["citation"] for line in lines["staircases"] for paper in line["papers"]} <= {
+        paper["citation"] for paper in lines["papers"]
+    }
     # Each cost can be drawn against d by what is sent: at the dimension that was asked, it is what is printed.
     against, details = found["against_dim"], found["sample_cost_details"]
     assert (against["dims"][0], against["dims"][-1]) == (10, 10**6)

@@ -10,6 +10,7 @@ from featlab.errors import FeatlabError, InvalidParameter, InvalidTarget
 
 SCHEMA = "featlab.explorer/1"
 _LONGEST = 1000
+_OTHER_NAME = re.compile(r"[a-gi-zA-Z]_?([1-9]|[12]\d|3[0-2])")
 _MEANT = re.compile(r"'([^']{1,80})'")
 
 
@@ -53,10 +54,25 @@ def refusal(fault: FeatlabError, text: str = "") -> Fault:
     if isinstance(fault, InvalidTarget):
         said = f"{fault.reason}; {fault.suggestion}" if fault.suggestion else fault.reason
         meant = tuple(_MEANT.findall(fault.suggestion or "")) if "did you mean" in (fault.suggestion or "") else ()
-        return Fault(422, "target", said, parameter="target", columns=_columns(fault.column, text), suggestions=meant)
+        columns = _columns(fault.column, text)
+        meant = meant or _habit(fault.reason, columns, text)
+        return Fault(422, "target", said, parameter="target", columns=columns, suggestions=meant)
     name = fault.name if isinstance(fault, InvalidParameter) else None
     meant = tuple(_MEANT.findall(str(fault).rpartition("did you mean")[2])) if "did you mean" in str(fault) else ()
     return Fault(422, "value" if name else "question", str(fault), parameter=name, suggestions=meant)
+
+
+def _habit(reason: str, columns: list[int] | None, text: str) -> tuple[str, ...]:
+    """What to write in the place of a habit from elsewhere: h1^2, 2h1, x1."""
+    if columns is None:
+        return ()
+    word = text[columns[0] - 1 : columns[1]]
+    if word == "^":
+        return ("**",)
+    if reason.startswith("an operator is missing"):
+        return (f"*{word}",)
+    other = _OTHER_NAME.fullmatch(word)
+    return () if other is None else (f"h{other[1]}",)
 
 
 def _columns(column: int | None, text: str) -> list[int] | None:

@@ -21,10 +21,17 @@ _KINDS |= {"V": "number", "G2": "number", "G1[,..]": "numbers", "ALPHA": "number
 
 
 def learners(said: Any) -> dict[str, Any]:
-    """Every learner that has a name, and the fields that every experiment has."""
+    """Every learner that has a name, the fields that every experiment has, and who runs in a race."""
+    from featlab.racing.entrants import ENTRANTS
+
     common = [_field(field, option, "experiment") for field, option in options_of(Experiment)]
     inputs = [_said(name, takes, meaning, "experiment") for name, (takes, meaning) in INPUTS.items()]
-    return {"fields": [*inputs, *common], "learners": [_learner(name) for name in names_of_all()]}
+    runners = [{"name": one.name, "label": one.label, "settings": one.how} for one in ENTRANTS]
+    return {
+        "fields": [*inputs, *common],
+        "learners": [_learner(name) for name in names_of_all()],
+        "entrants": runners,
+    }
 
 
 def _learner(name: str) -> dict[str, Any]:

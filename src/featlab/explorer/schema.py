@@ -160,9 +160,16 @@ class LearnerOf(BaseModel):
     fields: list[FieldOf]
 
 
+class EntrantOf(BaseModel):
+    name: str
+    label: str
+    settings: str
+
+
 class Learners(Answer):
     fields: list[FieldOf]
     learners: list[LearnerOf]
+    entrants: list[EntrantOf]
 
 
 class ExhibitOf(BaseModel):
@@ -202,6 +209,7 @@ class StaircaseLine(BaseModel):
     learner: str
     rows: list[list[str]]
     kinds: list[str | None]
+    papers: list[Paper]
     exhibits: list[str]
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # it runs simulations, which most explanations do not ask for
 _MOVES = 0.05
 _UNITS = {"one-pass": "d steps", "steps": "steps", "iterations": "iterations"}
 _WEAK_SIGNAL = 1e-2
+_CLIMBED_BY = {"giant_steps": "dandi2023", "staircase": "abbe2023", "grand_staircase": "troiani2024"}
 _CONDITIONAL = "Later ratios take earlier directions as exactly known: lower bounds for AMP."
 
 
@@ -53,12 +54,13 @@ class Exponent:
 
 @dataclass(frozen=True)
 class Climb:
-    """A staircase as rows of text: (what opens the stage, the directions it opens), and how it ends."""
+    """A staircase as rows of text: (what opens the stage, the directions it opens), how it ends, its papers."""
 
     line: str
     learner: str
     rows: tuple[tuple[str, str], ...]
     kinds: tuple[str | None, ...]
+    papers: tuple[Citation, ...]
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,7 @@ def _climb(line: str, learner: str, name: str, stages: Sequence[Stage], analysis
     elif short:
         rows.append(("nothing more is found" if stages else "nothing is found", ""))
         kinds.append(None)
-    return Climb(line, learner, tuple(rows), tuple(kinds))
+    return Climb(line, learner, tuple(rows), tuple(kinds), cite(_CLIMBED_BY[line]))
 
 
 def _stage_text(stage: Stage, place: int) -> str:
@@ -290,7 +292,8 @@ def papers_of(analysis: Analysis) -> tuple[Citation, ...]:
     """Every paper that a statement of the explanation rests on, oldest first."""
     from_costs = [paper for cost in analysis.sample_cost.values() for paper in cost.papers]
     from_exponents = [paper for exponent in exponents(analysis) for paper in exponent.papers]
-    return tuple(sorted({*from_costs, *from_exponents}, key=lambda paper: (paper.year, paper.authors)))
+    from_climbs = [paper for climb in climbs(analysis) for paper in climb.papers]
+    return tuple(sorted({*from_costs, *from_exponents, *from_climbs}, key=lambda paper: (paper.year, paper.authors)))
 
 
 def demonstration_sentences(demonstration: Demonstration | None) -> list[str]:

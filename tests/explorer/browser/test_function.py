@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -55,7 +56,17 @@ def test_a_step_of_a_staircase_tells_of_itself_and_every_cost_has_its_paper(open
     expect(page.locator(".flight")).to_have_count(3)
     rows = page.locator("#costs tbody tr:not(.group)")
     assert rows.count() >= 6
-    assert all(row.locator("a[href*='arxiv']").count() for row in rows.all())
+    for line in (*rows.all(), *page.locator(".flight").all(), *page.locator(".number").all(), page.locator("#verdict")):
+        assert line.locator("a[href*='arxiv']").count()
+        assert line.locator("a[href*='gallery']").count()
+    # In the picture every algorithm is named once, and no two lines of algorithms lie on each other.
+    drawn: list[list[Any]] = page.evaluate(
+        "[...document.getElementById('plot-costs').data].map(one => [one.name, one.line.dash, String([...one.y])])"
+    )
+    named = " ".join(name for name, _, _ in drawn)
+    assert all(named.count(row.locator("th").text_content() or "?") == 1 for row in rows.all())
+    reached = [values for _, dash, values in drawn if dash != "dot"]
+    assert len(set(reached)) == len(reached) < rows.count()
 
 
 def test_the_costs_follow_the_slider_of_d(opened: Opened, explained: Callable[..., Explanation]) -> None:
@@ -91,6 +102,19 @@ def test_a_map_has_a_slice_that_is_dragged(opened: Opened) -> None:
     # h1 + h1 h2 along h1 has the slope 1 + h2.
     assert _slope(before) > 1.5
     assert _slope(after) < 1
+
+
+def test_a_slice_is_not_drawn_through_a_jump(opened: Opened) -> None:
+    page = opened("#/function?target=sign(h1*h2)")
+    expect(page.locator("#plot-slice .main-svg").first).to_be_visible()
+    for _ in range(100):  # first the row of the map, then the slice itself
+        if None in (values := _curve(page, "slice")["y"]):
+            break
+        page.wait_for_timeout(100)
+    assert len(values) > 300
+    neighbours = [pair for pair in pairwise(values) if None not in pair]
+    assert all(one == other for one, other in neighbours)
+    assert {one for one, _ in neighbours} == {-1, 1}
 
 
 def _curve(page: Page, name: str) -> dict[str, Any]:

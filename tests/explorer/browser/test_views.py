@@ -112,6 +112,9 @@ def test_a_csv_that_is_dropped_is_diagnosed(opened: Opened, tmp_path: Path) -> N
     expect(page.locator(".drop")).to_have_class("drop over")
     page.dispatch_event(".drop", "drop", {"dataTransfer": dragged})
     expect(page.locator(".drop")).to_have_class("drop")
+    # Beside its place a browser would leave the page and open the file instead.
+    beside = "() => document.body.dispatchEvent(new DragEvent('drop', { bubbles: true, cancelable: true }))"
+    assert page.evaluate(beside) is False
     expect(page.locator("#diagnose-status")).to_contain_text("data.csv: 4 columns, 120 rows")
     expect(page.locator("#label")).to_have_value("price")
     page.uncheck("#with-curves")
@@ -126,6 +129,9 @@ def test_a_race_is_run_and_taken_home(opened: Opened) -> None:
     page.click("#race-start")
     expect(page.locator("#race-status")).to_have_text("The race is over.")
     expect(page.locator("#standings tbody tr")).to_have_count(1)
+    assert [box.is_checked() for box in (page.locator("#runs-sir"), page.locator("#runs-bayes-amp"))] == [True, False]
+    page.locator("#picture-race").get_by_role("button", name="Table").click()
+    expect(page.locator("#table-race tbody tr", has_text="mean of runs")).to_have_count(2)
     words = page.evaluate(
         """async () => {
           const { arrival } = await import("/static/js/race.js");
@@ -143,6 +149,23 @@ def test_a_race_is_run_and_taken_home(opened: Opened) -> None:
     with page.expect_download() as waited:
         page.click("#page")
     assert "Written by featlab" in Path(waited.value.path()).read_text(encoding="utf-8")
+    page.go_back()
+    expect(page.locator("#standings")).to_be_visible()
+    page.check("#runs-bayes-amp")  # what others have run is not shown as if it were theirs
+    expect(page).to_have_url(re.compile("entrants=sir,bayes-amp"))
+    expect(page.locator("#standings")).to_be_hidden()
+    expect(page.locator("#race-status")).to_contain_text("start the race")
+
+
+def test_the_same_is_copied_as_a_command_as_python_and_as_json(opened: Opened) -> None:
+    page = opened("#/home?target=He3(h1)", permissions=["clipboard-read", "clipboard-write"])
+    for title, block in (("Command line", "command"), ("Python", "python"), ("JSON", "json"), ("Address", "address")):
+        shown = page.locator(f"#home-{block}").text_content()
+        button = page.get_by_role("button", name=f"Copy: {title}")
+        button.click()
+        expect(button).to_have_text("Copied")
+        assert page.evaluate("navigator.clipboard.readText()") == shown
+    assert "target=He3(h1)" in (shown or "")
 
 
 def test_an_exhibit_is_opened_here(opened: Opened) -> None:

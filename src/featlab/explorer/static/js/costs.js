@@ -4,7 +4,7 @@ import { el, exhibitLinks, fill, papers, short, slider } from "./dom.js";
 import { Picture, decades } from "./plots.js";
 import { change, state } from "./state.js";
 
-const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
+const DASHES = ["solid", "dash", "dashdot", "longdash", "longdashdot"]; // dots are for bounds
 
 /** log10 of the samples at d, between the dimensions that the server has sent; null where there is no such number. */
 function log10Samples({ dims, log10_samples: all }, line, dim) {
@@ -49,13 +49,24 @@ export function costsPart() {
   };
 }
 
+/** Costs that are the same at every d are one line, bounds apart from what is reached: nothing lies hidden below another. */
+function alike(costs, against) {
+  const lines = new Map();
+  for (const one of costs) {
+    const course = `${one.bound} ${against.log10_samples[one.line]}`;
+    if (!lines.has(course)) lines.set(course, { ...one, names: [] });
+    lines.get(course).names.push(one.name);
+  }
+  return [...lines.values()];
+}
+
 function drawn(every, against, palette, dim) {
   const shown = every.filter((one) => against.log10_samples[one.line]);
   const largest = Math.min(24, Math.max(2, ...shown.map((one) => against.log10_samples[one.line].at(-1))));
-  const traces = shown.map((one, place) => ({
-    type: "scatter", mode: "lines", x: against.dims, y: against.log10_samples[one.line].map((log) => 10 ** log), name: `${one.name}: ${one.samples}`,
-    line: { color: one.bound ? palette.bound : palette.series[place % 6], width: one.bound ? 2 : 3, dash: one.bound ? "dot" : DASHES[place % 6] },
-    hovertemplate: `${one.name}<br>d = %{x:.3g}, n = %{y:.3g}<extra></extra>`,
+  const traces = alike(shown, against).map((one, place) => ({
+    type: "scatter", mode: "lines", x: against.dims, y: against.log10_samples[one.line].map((log) => 10 ** log), name: `${one.samples}: ${one.names.join(",<br>")}`,
+    line: { color: one.bound ? palette.bound : palette.series[place % 6], width: one.bound ? 2 : 3, dash: one.bound ? "dot" : DASHES[place % DASHES.length] },
+    hovertemplate: `${one.names.join("<br>")}<br>d = %{x:.3g}, n = %{y:.3g}<extra></extra>`,
   }));
   return {
     traces,

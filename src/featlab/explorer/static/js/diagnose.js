@@ -21,10 +21,9 @@ export function diagnoseView(place) {
   fill(place, el("div", { class: "card" }, drop), settings, words, report, pictures);
   let [running, text, name] = [null, null, ""];
 
-  for (const event of ["dragenter", "dragover"]) drop.addEventListener(event, (dragged) => { dragged.preventDefault(); drop.classList.add("over"); });
-  drop.addEventListener("dragleave", () => drop.classList.remove("over"));
-  drop.addEventListener("drop", (dropped) => {
-    dropped.preventDefault();
+  for (const event of ["dragenter", "dragover"]) place.addEventListener(event, () => drop.classList.add("over"));
+  place.addEventListener("dragleave", (left) => { if (!place.contains(left.relatedTarget)) drop.classList.remove("over"); });
+  place.addEventListener("drop", (dropped) => {
     drop.classList.remove("over");
     if (dropped.dataTransfer.files[0]) take(dropped.dataTransfer.files[0]);
   });

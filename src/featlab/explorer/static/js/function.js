@@ -47,7 +47,7 @@ export function functionView(place) {
     const { lines } = answer;
     fill(verdict, el("section", { class: `card verdict ${KINDS[lines.verdict] ?? "undecided"}`, "aria-label": "Verdict" },
       el("div", { class: "word" }, lines.verdict), el("p", { class: "reason" }, lines.reason),
-      el("p", { class: "small" }, lines.setting, lines.exhibits.length ? [" · shown by ", exhibitLinks(lines.exhibits)] : [])));
+      el("p", { class: "small" }, lines.setting, " · ", papers(ofVerdict(lines)), lines.exhibits.length ? [" · shown by ", exhibitLinks(lines.exhibits)] : [])));
     fill(notices, lines.notices.map((one) => el("p", { class: `notice ${one.kind === "Doubt" ? "doubt" : ""}` }, el("strong", {}, `${one.kind}: `), one.words)));
     fill(numbers, lines.exponents.map(number));
     drawEnergies(energies, answer);
@@ -71,6 +71,9 @@ export function functionView(place) {
     again() { asked = null; link.again(); soon(); },
   };
 }
+
+/** The verdict is the kind of the hardest step of the grand staircase, and rests on its papers. */
+const ofVerdict = (lines) => lines.staircases.find((one) => one.line === "grand_staircase").papers;
 
 const NAMES = { information_exponent: "Information exponent", leap: "Leap", generative_exponent: "Generative exponent", alpha_c: "Critical ratio n/d" };
 

@@ -13,7 +13,7 @@ export function linkPart() {
   const controls = el("div");
   const element = el("section", { class: "card", "aria-label": "The link" }, picture.element, controls);
   slice.element.hidden = true;
-  const ask = latest();
+  const [ask, askSlice] = [latest(), latest()];
   let [text, names, axes, fixed, map, cut] = [null, [], [], {}, null, 0];
 
   async function look() {
@@ -27,14 +27,30 @@ export function linkPart() {
   }
   const soon = debounce(look, PAUSE);
 
+  /** The slice itself, finer than a row of the map and broken where the function jumps, when the line rests. */
+  async function lookAtSlice() {
+    if (!map) return;
+    const at = map.axes[1].values[nearest(map.axes[1].values, cut)];
+    const held = { ...map.fixed, [map.axes[1].name]: at };
+    try {
+      const answer = await askSlice("link", { target: text, axes: [map.axes[0].name], fixed: held, resolution: CURVE });
+      if (answer && map) slice.draw((palette) => curve(answer.axes[0], answer.values, inWords(answer.fixed), palette));
+    } catch (fault) {
+      fill(controls, el("p", { class: "notice fault" }, fault.message));
+    }
+  }
+  const sliceSoon = debounce(lookAtSlice, PAUSE);
+
   function show(answer) {
     map = answer.axes.length === 2 ? answer : null;
     slice.element.hidden = !map;
     picture.element.classList.toggle("drag", Boolean(map));
-    const held = Object.entries(answer.fixed).map(([name, value]) => `${name} = ${short(value, 3)}`).join(", ");
+    askSlice.stop();
+    const held = inWords(answer.fixed);
     if (!map) return picture.draw((palette) => curve(answer.axes[0], answer.values, held, palette));
     picture.draw((palette) => heat(map, cut, held, palette));
-    return drawSlice(held);
+    drawSlice(held);
+    return sliceSoon();
   }
 
   function drawSlice(held) {
@@ -85,11 +101,16 @@ export function linkPart() {
 
 const nearest = (values, wanted) => values.reduce((best, value, place) => (Math.abs(value - wanted) < Math.abs(values[best] - wanted) ? place : best), 0);
 
+const inWords = (held) => Object.entries(held).map(([name, value]) => `${name} = ${short(value, 3)}`).join(", ");
+
+/** What is said above a picture, at its right. */
+const above = (words) => (words ? [{ x: 1, y: 1.02, xref: "paper", yref: "paper", xanchor: "right", yanchor: "bottom", showarrow: false, text: words }] : []);
+
 function curve(axis, values, held, palette) {
   const few = axis.values.map((x, place) => [x, values[place]]).filter((_, place) => place % Math.ceil(axis.values.length / 33) === 0);
   return {
     traces: [{ type: "scatter", mode: "lines", x: axis.values, y: values, line: { color: palette.accent, width: 3 }, connectgaps: false, hovertemplate: `${axis.name} = %{x:.3g}<br>%{y:.4g}<extra></extra>` }],
-    layout: { xaxis: { title: axis.name }, yaxis: { title: held ? `E[y | h], ${held}` : "E[y | h]" }, showlegend: false },
+    layout: { xaxis: { title: axis.name }, yaxis: { title: "E[y | h]" }, annotations: above(held), margin: { l: 56, r: 16, t: held ? 32 : 12, b: 48 }, showlegend: false },
     label: `The mean label as a function of ${axis.name}${held && `, with ${held}`}`, headers: [axis.name, "mean label"], rows: few,
   };
 }
@@ -126,7 +147,7 @@ function heat({ axes: [across, up], values }, cut, held, palette) {
       xaxis: { title: across.name, range: [low, high], showgrid: false, constrain: "domain" }, yaxis: { title: up.name, range: [low, high], showgrid: false, scaleanchor: "x", constrain: "domain" }, showlegend: false,
       images: [{ source: painted(values, largest, dark), xref: "x", yref: "y", x: low, y: high, sizex: high - low, sizey: high - low, sizing: "stretch", layer: "below" }],
       shapes: [{ type: "line", x0: low, x1: high, y0: cut, y1: cut, line: { color: palette.ink, width: 2, dash: "dash" } }],
-      annotations: [{ x: 1, y: 1.02, xref: "paper", yref: "paper", xanchor: "right", yanchor: "bottom", showarrow: false, text: `blue −${short(largest, 2)} … orange +${short(largest, 2)}${held && `; ${held}`}` }],
+      annotations: above(`blue −${short(largest, 2)} … orange +${short(largest, 2)}${held && `; ${held}`}`),
       margin: { l: 56, r: 16, t: 32, b: 48 },
     },
     label: `Map of the mean label over ${across.name} and ${up.name}${held && `, with ${held}`}; the dashed line is the slice below`,

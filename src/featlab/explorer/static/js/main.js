@@ -95,6 +95,8 @@ $("#skip").addEventListener("click", (event) => {
   event.preventDefault();
   $("#main").focus();
 });
+// A file that is let go beside its place would take the browser away from this page.
+for (const event of ["dragover", "drop"]) addEventListener(event, (dragged) => dragged.preventDefault());
 themes();
 watchServer();
 composing.update(state(), new Set(["target", "first"]));

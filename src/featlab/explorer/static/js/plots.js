@@ -126,7 +126,7 @@ function axis(given, palette, size) {
 }
 
 function dressed(layout, palette, width, height) {
-  const size = width < 480 ? 12 : 14.5;
+  const size = width < 380 ? 12 : width < 560 ? 13.5 : 15; // on a phone; two beside each other; the last row of a lecture hall
   const { xaxis, yaxis, xaxis2, yaxis2, ...rest } = layout;
   const more = Object.fromEntries(Object.entries({ xaxis2, yaxis2 }).filter(([, value]) => value).map(([name, value]) => [name, axis(value, palette, size)]));
   return {

@@ -12,14 +12,13 @@ import { spectrumPart } from "./spectrum.js";
 import { sweepPart } from "./sweep.js";
 import { theoryPart } from "./theory.js";
 
-
 export function predictView(place) {
-  const controls = el("div", { class: "card", id: "controls" });
+  const controls = el("div", { class: "card controls", id: "controls" });
   const about = el("p", { class: "small" });
   const status = el("p", { class: "progress", role: "status", id: "theory-status" });
   const parts = [curvesPart(), spectrumPart(), spherePart(), sweepPart(() => experimentOf(state(), learnerOf(state(), known)))];
   const runner = runPart(parts, () => experimentOf(state(), learnerOf(state(), known)));
-  fill(place, el("div", { class: "bench" }, controls, el("div", {}, el("div", { class: "card" }, about, status, parts[0].element, runner.element), parts.slice(1).map((part) => part.element))));
+  fill(place, el("div", { class: "bench" }, controls, el("div", {}, el("div", { class: "card" }, about, runner.element, status, parts[0].element, runner.agreement), parts.slice(1).map((part) => part.element))));
   let [known, dialsShown] = [null, null];
   const theory = theoryPart(status, parts, () => runner.outdated());
 
@@ -181,7 +180,8 @@ function runPart(parts, experiment) {
   }
 
   return {
-    element: el("div", { class: "run" }, el("div", { class: "row" }, start, pause, cancel), words, bar, agreement),
+    element: el("div", { class: "run" }, el("div", { class: "row" }, start, pause, cancel, words), bar),
+    agreement,
     outdated() {
       if (!running && !done) return;
       running?.stop();

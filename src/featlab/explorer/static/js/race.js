@@ -3,19 +3,48 @@
 import { stream } from "./api.js";
 import { parsedTarget } from "./composer.js";
 import { announce, el, fill, labelled, short, table } from "./dom.js";
+import { learners } from "./facts.js";
 import { Picture } from "./plots.js";
 import { changeRace, state } from "./state.js";
 
 const FIELDS = [
   ["dim", "Dimension d", "200"], ["ratios", "n/d, LOW:HIGH or a list", "0.5:8"], ["seeds", "Runs at each n", "4"], ["budget", "Time for all of it, s", "60"],
-  ["entrants", "Who runs (all unless given)", ""],
 ];
 
 /** What the server is asked. */
 export function raceOf(now) {
   const said = Object.fromEntries(FIELDS.map(([name, , value]) => [name, now.race[name] ?? value]));
-  const entrants = said.entrants.split(",").map((one) => one.trim()).filter(Boolean);
+  const entrants = entrantsOf(now);
   return { target: now.target, noise: now.noise, dim: Number(said.dim), ratios: said.ratios, seeds: Number(said.seeds), budget: Number(said.budget), entrants: entrants.length ? entrants : null };
+}
+
+/** The names of those who run; none, where all do. */
+const entrantsOf = (now) => (now.race.entrants ?? "").split(",").map((one) => one.trim()).filter(Boolean);
+
+/** Who runs, as boxes to tick, once the server has told who there is. All of them is the same as nothing said. */
+function entrantsPart() {
+  const inside = el("fieldset", { class: "entrants", id: "race-entrants" }, el("legend", {}, "Who runs"));
+  let boxes = [];
+  const tell = () => {
+    const ticked = boxes.filter((box) => box.checked).map((box) => box.value);
+    changeRace({ entrants: ticked.length === boxes.length ? "" : ticked.join(",") || boxes[0].value });
+  };
+  const update = (now) => {
+    const named = entrantsOf(now);
+    for (const box of boxes) box.checked = !named.length || named.includes(box.value);
+  };
+  async function begin() {
+    try {
+      const known = (await learners()).entrants;
+      boxes = known.map((one) => el("input", { type: "checkbox", id: `runs-${one.name}`, value: one.name, onchange: tell }));
+      inside.append(...known.map((one, place) => el("div", { class: "tick" }, boxes[place], el("label", { for: boxes[place].id, title: one.settings }, one.label))));
+      update(state());
+    } catch (fault) {
+      inside.append(el("p", { class: "notice fault" }, fault.message));
+    }
+  }
+  begin();
+  return { element: inside, update };
 }
 
 export function raceView(place) {
@@ -25,13 +54,14 @@ export function raceView(place) {
   const words = el("p", { class: "progress", role: "status", id: "race-status" }, "Every learner that applies, over n/d: theory and simulation, and who finds half of every direction first.");
   const start = el("button", { type: "button", id: "race-start", onclick: () => (running ? halt("Stopped.") : run()) }, "Start the race");
   const inputs = FIELDS.map(([name, label, value]) => {
-    const input = el("input", { type: "text", id: `race-${name}`, placeholder: value || "sir, bayes-amp …", spellcheck: "false", onchange: () => changeRace({ [name]: input.value.trim() }) });
+    const input = el("input", { type: "text", id: `race-${name}`, placeholder: value, spellcheck: "false", onchange: () => changeRace({ [name]: input.value.trim() }) });
     return [name, input, labelled(label, input)];
   });
-  const pictures = el("div", { class: "card", hidden: true }, found.element, risk.element);
-  fill(place, el("div", { class: "bench" }, el("div", { class: "card" }, inputs.map(([, , field]) => field), start, el("p", { class: "hint" }, "Inputs are isotropic here.")),
-    el("div", {}, el("div", { class: "card" }, words, standings), pictures)));
-  let running = null;
+  const results = el("div", { hidden: true }, el("div", { class: "card" }, found.element, risk.element), el("div", { class: "card" }, standings));
+  const entrants = entrantsPart();
+  fill(place, el("div", { class: "bench" }, el("div", { class: "card controls" }, inputs.map(([, , field]) => field), start, el("p", { class: "hint" }, "Inputs are isotropic here."), entrants.element),
+    el("div", {}, el("div", { class: "card" }, words), results)));
+  let [running, shown] = [null, null];
 
   function halt(said) {
     running?.stop();
@@ -42,14 +72,15 @@ export function raceView(place) {
   }
 
   function show(race, over = false) {
-    pictures.hidden = false;
+    results.hidden = false;
     const ran = race.entrants.filter((one) => one.simulation.found || one.theory.found);
     const without = race.entrants.filter((one) => one.simulation.risk_share && !one.simulation.found);
     found.draw((palette) => drawn(palette, ran, shares, "share of the directions", race));
     risk.element.hidden = !without.length;
     if (without.length) risk.draw((palette) => drawn(palette, without, risks, "risk / Var y", race));
-    fill(standings, table(`Who is there first, at d = ${short(race.dim)}: half of every direction found`, ["Learner", "First direction, n/d", "Every direction, n/d", "By theory", "Settings", "Remark"],
-      race.entrants.map((one) => [one.label, arrival(one.simulation.first_direction, one.simulation), arrival(one.simulation.all, one.simulation), arrival(one.theory.all, one.theory), one.settings, (over && (one.simulation_remark || one.theory_remark)) || ""])));
+    fill(standings, table(`Who is there first, at d = ${short(race.dim)}: the n/d at which half of it is found`, ["Learner", "First direction", "Every direction", "By theory", "Settings"],
+      race.entrants.map((one) => [one.label, arrival(one.simulation.first_direction, one.simulation), arrival(one.simulation.all, one.simulation), arrival(one.theory.all, one.theory),
+        el("span", {}, one.settings, over && remarkOf(one) ? el("span", { class: "remark" }, remarkOf(one)) : null)])));
   }
 
   const heard = {
@@ -64,6 +95,8 @@ export function raceView(place) {
   async function run() {
     if (parsedTarget()?.typed !== state().target) return fill(words, "The function above is not understood yet.");
     start.textContent = "Stop";
+    results.hidden = true;
+    shown = JSON.stringify(raceOf(state()));
     fill(words, el("span", { class: "spinner" }), "Asking …");
     const mine = (running = stream("race", raceOf(state()), (name, data) => running === mine && heard[name]?.(data)));
     try {
@@ -74,13 +107,20 @@ export function raceView(place) {
     return null;
   }
   return {
-    update(now, changed) {
+    update(now) {
       for (const [name, input] of inputs) input.value = now.race[name] ?? "";
-      if (running && (changed.has("target") || changed.has("noise") || changed.has("race"))) halt("Stopped: something else is asked now.");
+      entrants.update(now);
+      if (shown === null || shown === JSON.stringify(raceOf(now))) return;
+      if (running) halt("Stopped: something else is asked now.");
+      else fill(words, "Something else is asked now: start the race.");
+      results.hidden = true;
+      shown = null;
     },
     again() { if (running) halt("The race was lost when the server ended. Start it again."); },
   };
 }
+
+const remarkOf = (one) => one.simulation_remark || one.theory_remark;
 
 /** Where an entrant is there, in the words of the command line; a ratio that is null is beyond all that were looked at. */
 export function arrival(at, curve) {
@@ -114,7 +154,7 @@ function drawn(palette, entrants, values, title, race) {
   return {
     traces, label: `${title} against n/d for ${entrants.length} learners at d = ${short(race.dim)}; lines are theory, points are simulations`,
     layout: { xaxis: { type: "log", title: "n/d", tickvals: race.ratios, ticktext: race.ratios.map((one) => short(one, 3)) }, yaxis: { title, rangemode: "tozero" } },
-    headers: ["n/d", ...entrants.map((one) => one.label)],
-    rows: race.ratios.map((ratio) => [ratio, ...entrants.map((one) => values(one.simulation)?.[one.simulation.ratios.indexOf(ratio)] ?? null)]),
+    headers: ["Learner", "What", "n/d", title],
+    rows: entrants.flatMap((one) => [["theory", one.theory], ["mean of runs", one.simulation]].flatMap(([what, curve]) => (values(curve) ?? []).map((value, at) => [one.label, what, curve.ratios[at], value]))),
   };
 }

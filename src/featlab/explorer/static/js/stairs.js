@@ -1,6 +1,6 @@
 // The three staircases, as steps that can be pressed.
 
-import { el, exhibitLinks, fill } from "./dom.js";
+import { el, exhibitLinks, fill, papers } from "./dom.js";
 
 const HEADS = {
   giant_steps: ["Giant steps", "a few large gradient steps, n = O(d) samples each"],
@@ -46,7 +46,7 @@ function flight(climb, stages, rank) {
   const [title, meaning] = HEADS[climb.line] ?? [climb.learner, ""];
   const made = el("div", { class: "flight" }, el("h3", {}, title), el("p", { class: "small" }, meaning),
     el("div", { class: "stairs", role: "group", "aria-label": title }, buttons), told,
-    climb.exhibits.length ? el("p", { class: "small" }, "Exhibits: ", exhibitLinks(climb.exhibits)) : null);
+    el("p", { class: "small" }, papers(climb.papers), climb.exhibits.length ? [" · ", exhibitLinks(climb.exhibits)] : []));
   press(0);
   return made;
 }

@@ -46,7 +46,8 @@ export const changeRace = (patch, control) => change({ race: without({ ...curren
 /** The address of a state, from the # on. */
 export function addressOf(one) {
   const said = new URLSearchParams();
-  for (const name of ["target", ...NUMBERS]) {
+  said.set("target", one.target); // also the first one: another version may begin with another
+  for (const name of NUMBERS) {
     if (one[name] !== DEFAULTS[name] && one[name] !== null) said.set(name, one[name]);
   }
   for (const group of ["x", "race"]) {

@@ -14,7 +14,7 @@ export function sweepPart(experiment) {
   const high = el("input", { type: "number", id: "sweep-high", min: "0.01", max: "1000", step: "any", value: "8" });
   const seeds = el("input", { type: "number", id: "sweep-seeds", min: "0", max: "20", step: "1", value: "2" });
   const start = el("button", { type: "button", id: "sweep", onclick: () => (running ? halt("Stopped.") : run()) }, "Sweep n/d");
-  const words = el("p", { class: "progress", role: "status" });
+  const words = el("p", { class: "progress", role: "status", id: "sweep-status" });
   const element = el("section", { class: "card", hidden: true, "aria-label": "Overlap against n/d" }, picture.element,
     el("div", { class: "three" }, labelled("From n/d", low), labelled("to n/d", high), labelled("Seeds at each (0: theory alone)", seeds)), el("div", { class: "row" }, start), words);
   let [running, points, thresholds] = [null, [], []];
@@ -68,7 +68,7 @@ export function sweepPart(experiment) {
   return {
     element,
     expect(asked, learner) {
-      halt("");
+      halt(`Press it to see what is found at ${POINTS} ratios: the theory, and seeds of a simulation.`);
       points = [];
       picture.clear();
       element.hidden = !asked.samples || !["bayes-amp", "spectral-estimator"].includes(learner.name);
