@@ -199,6 +199,12 @@ def _result_bytes(experiment: Experiment, choice: Choice, names: tuple[str, ...]
     return len(experiment.seeds) * (_COPIES * numbers * item * len(experiment.plan.steps) + _SEED_BYTES)
 
 
+def running_seconds(experiment: Experiment, wanted: Demand, choice: Choice, names: tuple[str, ...]) -> float:
+    """How long a run takes on one core without compiling, whatever memory there is."""
+    together = min(group_size(len(experiment.seeds)), choice.seeds_at_once)
+    return _seconds(experiment, wanted, choice.kind, together, "risk" in names) - _COMPILING
+
+
 def _seconds(experiment: Experiment, wanted: Demand, kind: str, together: int, risk: bool) -> float:
     """On one core: steps that read their batch and multiply it by the weights, looks, which may measure the risk, and
     fits."""
