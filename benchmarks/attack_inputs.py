@@ -79,7 +79,7 @@ def command_lines(rng: random.Random) -> Iterator[list[str]]:
         foreign = set() if rng.random() < _FOREIGN else fields - set(known_names(learner))
         options = [one for one in commands[name].params if one.opts[0].startswith("--") and one.name not in foreign]
         line = [name, rng.choice(_TARGETS)] if name == "explain" else [name, *_as_options(sound(learner))]
-        for option in rng.sample([one for one in options if one.name != "help"], rng.randint(1, 4)):
+        for option in rng.sample([one for one in options if one.name != "help"], rng.choice((1, 1, 1, 2, 3, 4))):
             line.append(option.opts[0])
             if not getattr(option, "is_flag", False):
                 line.append(rng.choice(_NUMBERS if rng.random() < _PLAUSIBLE else _VALUES))
