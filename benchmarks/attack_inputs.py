@@ -30,31 +30,69 @@ _VALUES = (
     "\u03b1", "\u0661", "a" * 300, "../x", "/", "/dev/null", "/dev/full", "/proc/self/mem", "x\ny", "\x1b[2J", "'", '"',
     "$(id)", "{}", "%s", "--",
 )  # fmt: skip
+_NUMBERS = ("0", "1", "-1", "2", "3", "0.5", "10", "100", "1000", "1e6", "1e9", "1e12", "1e18", "1e999", "nan")
+# How often a value is at least a number, and an option is that of any learner.
+_PLAUSIBLE, _FOREIGN = 0.6, 0.2
+# What learners run with; each gets the first that it takes.
+_SETTINGS: tuple[dict[str, Any], ...] = (
+    {},
+    {"samples": 100},
+    {"samples": 100, "steps": 2, "step_size": 0.1},
+    {"times": [1], "step_size": 0.1},
+    {"times": [1], "step_size": 0.1, "inner_step": 0.1},
+    {"samples": 100, "steps": 3, "width": 10, "hypercube": 0, "target": "h1*h2"},
+    {"readout": 10},
+)
 _COMMANDS = ("simulate", "predict", "compare", "explain")
 # Results, refusals of what was asked, faults of files, interruptions; not 70, nor what a signal leaves.
 _FORESEEN = (0, 1, 2, 3, 4, 130)
 
 
+def sound(learner: str) -> dict[str, Any]:
+    """An experiment of a learner that can be run, as a study file would say it."""
+    from featlab.errors import FeatlabError
+    from featlab.experiments import experiment_from_text
+    from featlab.simulation.simulator import check_experiment
+
+    for settings in _SETTINGS:
+        said = {"target": "He2(h1)", "learner": learner, "dim": 50, "seeds": 1, **settings}
+        try:
+            check_experiment(experiment_from_text(said))
+        except FeatlabError:
+            continue
+        return said
+    raise AssertionError(learner)
+
+
 def command_lines(rng: random.Random) -> Iterator[list[str]]:
-    """Commands with a few options of theirs, half of them with values that nobody would give."""
+    """Sound commands to which options are added, mostly such as the learner has, with values that nobody would give."""
     import typer.main
 
     from featlab.cli.app import app
+    from featlab.experiments import known_names
     from featlab.learners.registry import learner_names
 
-    known: Any = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-
+    commands: Any = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    fields = set[str]().union(*map(known_names, learner_names()))
     while True:
-        name = rng.choice(_COMMANDS)
-        options = [one for one in known[name].params if one.opts[0].startswith("--") and one.name != "help"]
-        line = [name, rng.choice(_TARGETS)]
-        if name != "explain":
-            line += ["--learner", rng.choice(learner_names()), "--dim", "60", "--seeds", "2"]
-        for option in rng.sample(options, rng.randint(1, 4)):
+        name, learner = rng.choice(_COMMANDS), rng.choice(learner_names())
+        foreign = set() if rng.random() < _FOREIGN else fields - set(known_names(learner))
+        options = [one for one in commands[name].params if one.opts[0].startswith("--") and one.name not in foreign]
+        line = [name, rng.choice(_TARGETS)] if name == "explain" else [name, *_as_options(sound(learner))]
+        for option in rng.sample([one for one in options if one.name != "help"], rng.choice((1, 1, 1, 2, 3, 4))):
             line.append(option.opts[0])
             if not getattr(option, "is_flag", False):
-                line.append(rng.choice(_VALUES))
+                line.append(rng.choice(_NUMBERS if rng.random() < _PLAUSIBLE else _VALUES))
         yield line
+
+
+def _as_options(said: dict[str, Any]) -> Iterator[str]:
+    """A target and its options, as on the command line."""
+    yield said["target"]
+    for key, value in said.items():
+        if key != "target":
+            yield f"--{key.replace('_', '-')}"
+            yield str(value[0] if isinstance(value, list) else value)
 
 
 def mistype_options(limits: Limits, seed: int, directory: Path) -> Counter[str]:

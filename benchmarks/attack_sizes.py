@@ -10,6 +10,7 @@ within a factor of three; one that is too low by more is what ends in a kill wit
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -26,6 +27,7 @@ UNSEEN_BYTES = 4 * 10**7
 _ROOT = Path(__file__).parents[1]
 # An attack that has neither ended nor said how long it takes after so many seconds of a busy machine is endless.
 _PATIENCE = 60.0
+_TIME = re.compile("takes (about|at least)")
 
 _PASS = "h1 learner=online-sgd step-size=0.5/d dim=1e4 "
 _REUSE = "He3(h1) learner=reused-batch step-size=0.1 steps=4 "
@@ -103,11 +105,17 @@ SIZES = (
     'simulate "h1" --learner random-features --dim 1000 --readout 1e12 --seeds 1',
     'simulate "h1" --learner random-features --dim 1e7 --width 1e6 --readout 1e6 --seeds 1',
     'simulate "h1" --learner kernel-ridge --dim 1000 --samples 1e6 --seeds 1',
-    'simulate "tree(tanh(h1), He2(h1), 1000000000)" --learner layerwise --dim 1e10 --samples 1000',
-    'explain "tree(tanh(h1), He2(h1), 1000000000)"',
+    'simulate "h1" --learner online-sgd --dim 1000 --width 1e9 --times 1 --step-size 0.5 --seeds 1',
+    'simulate "h1" --learner sign-sgd --dim 1e15 --times 1e-9 --step-size 0.5/d --seeds 1',
+    'simulate "tree(tanh(h1), He2(h1), 1e9)" --learner layerwise --dim 1e10 --samples 1000',
+    'explain "tree(tanh(h1), He2(h1), 1e9)"',
     'predict "h1" --learner reused-batch --dim 1000 --samples 3000 --step-size 0.1 --steps 180',
-    "study plan {repeats = 1_000_000_000}",
-    "study plan {axes}",
+    'predict "tanh(h1)" --learner online-sgd --dim 1000 --width 1e4 --times 1 --step-size 0.5/d',
+    'predict "tanh(h1)" --learner online-sgd --dim 1000 --width 64 --times 100 --step-size 0.5/d',
+    "study plan {repeats = 1_000_000_000} --no-probe",
+    "study plan {axes} --no-probe",
+    "study plan {hours}",
+    "study run {hours}",
 )
 _STUDY = """kind = "simulate"
 {line}
@@ -117,6 +125,14 @@ learner = "online-sgd"
 dim = 100
 step_size = "0.5/d"
 times = [1]
+seeds = 1
+"""
+_HOURS = """kind = "simulate"
+[fixed]
+target = "h1"
+learner = "random-features"
+dim = 1000
+readout = 1e12
 seeds = 1
 """
 _AXES = f"""[axes]
@@ -183,11 +199,12 @@ def ask_for_too_much(limits: Limits, seed: int, directory: Path) -> Counter[str]
 def answered(line: str, directory: Path) -> str:
     """What became of a command line that asks for too much."""
     if line.startswith("study"):
-        content = line[line.index("{") + 1 : -1]
+        before, _, rest = line.partition("{")
+        content, _, after = rest.partition("}")
+        known = {"axes": _STUDY.format(line="") + _AXES, "hours": _HOURS}
         file = directory / "study.toml"
-        text = _STUDY.format(line="" if content == "axes" else content) + (_AXES if content == "axes" else "")
-        file.write_text(text, encoding="utf-8")
-        line = f"study plan {shlex.quote(str(file))} --no-probe"
+        file.write_text(known.get(content) or _STUDY.format(line=content), encoding="utf-8")
+        line = f"{before}{shlex.quote(str(file))}{after}"
     with tempfile.TemporaryFile("w+") as words:
         command = [sys.executable, "-m", "featlab", *shlex.split(line)]
         process = subprocess.Popen(command, stderr=words, stdout=subprocess.DEVNULL, cwd=_ROOT)
@@ -195,7 +212,7 @@ def answered(line: str, directory: Path) -> str:
         while process.poll() is None and time.monotonic() - begin < _PATIENCE:
             time.sleep(0.2)
             words.seek(0)
-            if "takes about" in words.read():
+            if _TIME.search(words.read()):
                 break
         ended = process.poll()
         process.kill()
@@ -208,7 +225,7 @@ def _verdict(ended: int | None, words: str) -> str:
     if "Traceback" in words or "a fault of featlab" in words:
         return "fault"
     if ended is None:
-        return "started, with its time" if "takes about" in words else "endless without a word"
+        return "started, with its time" if _TIME.search(words) else "endless without a word"
     if ended == 0:
         return "done"
     return "refused" if ended == 2 and len(words.splitlines()) == 1 else "died"

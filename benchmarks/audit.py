@@ -69,9 +69,12 @@ def verdict(parts: list[Part]) -> tuple[str, int]:
 def _asked(name: str, *arguments: str) -> dict[str, Any] | None:
     """The JSON that a tool of this environment prints; None, with its own words, if it prints none."""
     command = [str(Path(sys.executable).with_name(name)), *arguments]
-    run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=_ROOT)
     try:
+        run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=_ROOT)
         return json.loads(run.stdout)
+    except FileNotFoundError:
+        print(f"{name} is not installed here; `make audit` installs it", file=sys.stderr)
+        return None
     except ValueError:
         print(run.stderr.strip()[-2000:], file=sys.stderr)
         return None

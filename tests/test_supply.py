@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from benchmarks.audit import FOUND, UNCHECKED, of_code, of_packages, verdict
+from benchmarks.audit import FOUND, UNCHECKED, _asked, of_code, of_packages, verdict
 from benchmarks.lock import lock
 from packaging.requirements import Requirement
 
@@ -61,3 +61,8 @@ def test_a_fault_in_the_code_is_found() -> None:
     report = {"metrics": {"a.py": {"loc": 5}}, "results": [fault], "errors": [{"filename": "b.py", "reason": "syntax"}]}
     assert of_code(report)[1:] == (1, 1)
     assert "a.py:3: eval" in of_code(report).words
+
+
+def test_a_tool_that_is_not_there_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _asked("no-such-tool") is None
+    assert capsys.readouterr().err == "no-such-tool is not installed here; `make audit` installs it\n"

@@ -3,13 +3,39 @@
 from __future__ import annotations
 
 import sys
+from time import monotonic
 
+# A time that is left is measured over so long, and said if it is longer than that.
+_MEASURED_SECONDS, _WORTH_TELLING = 5.0, 20.0
 _UNITS = ((365 * 86400, "years"), (86400, "days"), (3600, "hours"), (60, "minutes"), (1, "seconds"))
 
 
 def tell(words: str) -> None:
     """One line, at once."""
     print(f"featlab: {words}", file=sys.stderr, flush=True)
+
+
+class Waiting:
+    """Work of which it is known what share is done: once, if that is long, it says about how long the rest takes."""
+
+    def __init__(self, what: str) -> None:
+        self._what, self._begin, self._told = what, monotonic(), False
+
+    def reached(self, share: float) -> None:
+        """That share of the work, from 0 to 1, is done."""
+        took = monotonic() - self._begin
+        if not self._told and took > _MEASURED_SECONDS and share > 0:
+            self._told = self._say("about", took, share)
+
+    def begun(self, share: float) -> None:
+        """The first piece is done, which is at most that share of the work: a word before the rest can be measured."""
+        self._say("at least", monotonic() - self._begin, share)
+
+    def _say(self, how: str, took: float, share: float) -> bool:
+        left = took * (1 - share) / share
+        if left > _WORTH_TELLING:
+            tell(f"{self._what} takes {how} {duration(left)} more")
+        return left > _WORTH_TELLING
 
 
 def duration(seconds: float) -> str:

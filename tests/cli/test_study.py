@@ -108,6 +108,16 @@ def test_plan_shows_what_is_done(file: Path) -> None:
     assert study("plan", file).stdout == "points     4\nruns       4 of 4 done\n"
 
 
+def test_what_takes_hours_is_told_before_it_starts(file: Path) -> None:
+    file.write_text(STUDY.replace("STRICT", "LENGTHY"), encoding="utf-8")
+    planned, quiet, ran = study("plan", file), study("plan", file, "--no-probe"), study("run", file)
+    assert "featlab: the probe, which --no-probe omits, takes about 3 hours on one core, by a count" in planned.stderr
+    assert quiet.stderr == ""
+    assert "featlab: what is missing takes about 6 hours on one core, the longest run 3 hours" in ran.stderr
+    assert "3 of 3 done" in ran.stdout
+    assert study("run", file).stderr == ""  # nothing is missing
+
+
 def test_plan_of_a_point_that_fails(file: Path, tmp_path: Path) -> None:
     file.write_text(f'kind = "tests.study.tiny:failing"\n[fixed]\nmarks = "{tmp_path}"\n[axes]\nx = [1, 2]\n')
     assert "failed: ValueError: two is not allowed" in study("plan", file).stdout

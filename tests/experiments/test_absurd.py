@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.attack_inputs import sound
 
 from featlab.errors import FeatlabError, InvalidParameter
 from featlab.experiments import experiment_from_text, known_names
@@ -24,27 +25,6 @@ VALUES: tuple[Any, ...] = (
     *(7, -1, True, 1e308, 5e-324, float("nan"), 10**30, 10**400, "x", "", date(2020, 1, 1)),
     *([], [1], ["a"], [[]], [10**400], {"a": 1}),
 )
-# What each learner runs with; the first that it takes.
-SETTINGS: tuple[dict[str, Any], ...] = (
-    {},
-    {"samples": 100},
-    {"samples": 100, "steps": 2, "step_size": 0.1},
-    {"times": [1], "step_size": 0.1},
-    {"times": [1], "step_size": 0.1, "inner_step": 0.1},
-    {"samples": 100, "steps": 3, "width": 10, "hypercube": 0, "target": "h1*h2"},
-    {"readout": 10},
-)
-
-
-def sound(learner: str) -> dict[str, Any]:
-    for settings in SETTINGS:
-        said = {"target": "He2(h1)", "learner": learner, "dim": 50, "seeds": 1, **settings}
-        try:
-            check_experiment(experiment_from_text(said))
-        except FeatlabError:
-            continue
-        return said
-    raise AssertionError(learner)
 
 
 @pytest.mark.parametrize("learner", learner_names())

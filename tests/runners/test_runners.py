@@ -138,6 +138,15 @@ def test_axes_are_those_of_the_simulation() -> None:
     }
 
 
+def test_a_simulation_says_how_long_it_takes_before_it_is_run() -> None:
+    assert SIMULATE.seconds is not None
+    fit = {"target": "h1", "learner": "random-features", "dim": 30, "seeds": 1}
+    short, hours, days = (SIMULATE.seconds({**fit, "readout": 10**power}) for power in (2, 10, 12))
+    assert short < 1
+    assert days == pytest.approx(100 * hours, rel=0.01)
+    assert days > 3600
+
+
 def test_shapes_are_what_is_compiled() -> None:
     shape = SIMULATE.shape
     assert shape is not None

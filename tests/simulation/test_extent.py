@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +22,7 @@ from featlab.learners import (
     OnlineSgd,
     RandomFeatures,
     ReusedBatch,
+    SignSgd,
     StepLaw,
     TwoLayer,
 )
@@ -101,7 +103,9 @@ def test_a_batch_that_is_read_as_a_whole_is_counted_as_a_whole() -> None:
         (ReusedBatch(3, 0.1), {"samples": 10**11}, "samples would fit"),
         (KernelRidge(), {"samples": 10**6}, "samples would fit"),
         (GiantSteps(), {"samples": 10**18}, "samples would fit"),
-        (RandomFeatures(10**6), {"student": TwoLayer(10**6), "dim": 10**7}, "narrower student"),
+        (RandomFeatures(10**6), {"student": TwoLayer(10**6), "dim": 10**7}, "narrower student; .* neurons would fit"),
+        (OnlineSgd(0.5), {"student": TwoLayer(10**9, paired=True), "times": [1]}, "neurons would fit"),
+        (SignSgd(0.5), {"dim": 10**15, "times": [1e-9]}, "dimensions would fit"),
         (OnlineSgd(0.5), {"times": range(1, 10**5), "seeds": 10**5, "dim": 10}, "seeds fit"),
     ],
 )
@@ -115,14 +119,23 @@ def test_what_is_too_large_is_refused_at_once_and_it_is_said_what_fits(
     assert time.process_time() - begin < 5
 
 
+def said_to_fit(fault: DoesNotFit) -> int:
+    return int(str(fault).split("; ")[-1].split()[0].replace(",", ""))
+
+
 def test_what_is_said_to_fit_does() -> None:
     experiment = Experiment.of("h1", KernelRidge(), dim=1000, samples=10**6, seeds=1, memory=GB)
     with pytest.raises(DoesNotFit) as caught:
         chosen(experiment, GB)
-    most = int(str(caught.value).split("; ")[-1].split()[0].replace(",", ""))
-    chosen(Experiment.of("h1", KernelRidge(), dim=1000, samples=most, seeds=1), GB)
+    chosen(Experiment.of("h1", KernelRidge(), dim=1000, samples=(most := said_to_fit(caught.value)), seeds=1), GB)
     with pytest.raises(DoesNotFit):  # it is rounded down to two digits
         chosen(Experiment.of("h1", KernelRidge(), dim=1000, samples=round(1.2 * most), seeds=1), GB)
+    wide = partial(Experiment.of, "h1", OnlineSgd(0.5), dim=1000, times=[1], seeds=1)
+    with pytest.raises(DoesNotFit, match="neurons would fit") as caught:
+        chosen(wide(student=TwoLayer(10**9)), GB)
+    chosen(wide(student=TwoLayer(most := said_to_fit(caught.value))), GB)
+    with pytest.raises(DoesNotFit):
+        chosen(wide(student=TwoLayer(round(1.2 * most))), GB)
 
 
 def test_a_run_of_a_hundred_years_is_refused_and_one_of_hours_announced(capsys: pytest.CaptureFixture[str]) -> None:

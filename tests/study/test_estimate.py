@@ -9,7 +9,7 @@ import pytest
 
 from featlab.study.description import Study
 from featlab.study.drive import Progress
-from featlab.study.estimate import Plan, Probe, _probe
+from featlab.study.estimate import Counted, Plan, Probe, _probe, counted
 from featlab.study.identity import runs_of
 from featlab.study.runner import Runner
 
@@ -50,3 +50,18 @@ def test_a_probe_tells_loading_compiling_and_running_apart() -> None:
     assert found.again_seconds < found.first_seconds - 0.3
     assert found.shape_seconds is not None
     assert 0.05 < found.shape_seconds < found.first_seconds - found.again_seconds
+
+
+def test_a_runner_may_say_how_long_its_points_take() -> None:
+    """All over the grid, and not at each of very many points."""
+    asked: list[int] = []
+
+    def seconds(point: dict[str, Any]) -> float:
+        asked.append(point["x"])
+        return float(point["x"])
+
+    runner = Runner(lambda point, key: [], "nothing", seconds=seconds)
+    assert counted(Study(axes={"x": [1, 2, 6]}), runner) == Counted(6.0, 3.0)
+    assert counted(Study(axes={"x": range(1000)}), runner) == Counted(980.0, 490.0)
+    assert len(asked) == 3 + 50
+    assert counted(Study(axes={"x": [1]}), Runner(lambda point, key: [], "nothing")) is None

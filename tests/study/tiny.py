@@ -77,3 +77,5 @@ _compiled: set[str] = set()
 CURVE = Runner(curve, index=("time",), axes={"pair": ("part",)})
 COMPILING = Runner(compiling, shape=lambda point: point["shape"])
 STRICT = Runner(run_point, "tiny", parameters=frozenset(["x", "scale", "sleep", "observe"]))
+# Says of itself that it takes hours.
+LENGTHY = Runner(run_point, seconds=lambda point: 3600.0 * point["x"])

@@ -123,7 +123,7 @@ def test_bad_parameters_are_refused(options: dict[str, float]) -> None:
         tree_target(LINK, POLYNOMIAL, **options)
 
 
-@pytest.mark.parametrize("text", ["tree(tanh(h1), He2(h1), 1000000000)", "tree(h1, He2(h1), 200, blocks=100)"])
+@pytest.mark.parametrize("text", ["tree(tanh(h1), He2(h1), 1e9)", "tree(h1, He2(h1), 200, blocks=100)"])
 def test_more_directions_than_a_matrix_can_hold_are_refused_with_its_size(text):
     with pytest.raises(InvalidTarget, match=r"would take a matrix of .* bytes; at most 10,000 directions"):
         target(text)

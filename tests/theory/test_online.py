@@ -5,9 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from featlab.gaussian.activations import activation as named
+from featlab.gaussian.sobol import balanced_normals
 from featlab.learners import Extragradient, OnlineSgd, ReusedBatch, StepLaw, TwoLayer
 from featlab.targets import Spiked, target
+from featlab.theory.online.averages import Descent
 from featlab.theory.online.predictor import predict_online
+from featlab.theory.online.rules import sampled
 from featlab.theory.question import NoPrediction, Question, Start
 
 SPHERE = {"loss": "correlation", "constraint": "spherical"}
@@ -178,6 +182,18 @@ def test_what_is_not_predicted_is_refused():
         predict("h1", ReusedBatch(2, 0.1), [1], [[0.1]])
     with pytest.raises(NoPrediction, match="isotropic"):
         predict(target("h1", inputs=Spiked(2.0, 1.0)), OnlineSgd(StepLaw(0.1, 1)), [1], [[0.1]])
+    with pytest.raises(NoPrediction, match=r"300 neurons .* 8,388,608 bytes.* at most 256"):  # it was a LinAlgError
+        predict("h1", OnlineSgd(StepLaw(0.1, 1)), [1], np.full((300, 1), 0.1))
+
+
+def test_the_widest_that_is_averaged_has_points_that_span_its_neurons():
+    """The control: with a quarter of the points their covariance is singular."""
+    descent = Descent(named("tanh"), np.ones(256), np.zeros(256), "squared")
+    rule = sampled(target("h1"), descent, 2**20 // 256 // 4).best
+    assert len(rule.labels.weights) == 4 * 256
+    assert np.linalg.matrix_rank(rule.normals) == 256
+    with pytest.raises(np.linalg.LinAlgError):
+        balanced_normals(257, 8, 1, 1)
 
 
 def test_words_say_which_limit_and_how():

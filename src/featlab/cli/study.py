@@ -7,6 +7,7 @@ output file is in trouble; 130, interrupted; 70, a fault of featlab itself (as f
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -39,6 +40,9 @@ EPILOG = examples(
     "featlab study export sweep.toml sweep.parquet",
 )
 
+# Seconds that are said before anything runs: of a single run, in which nothing is heard of a study, and of all.
+_LONG_RUN, _LONG_STUDY = 60.0, 600.0
+
 study_app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", epilog=EPILOG)
 
 _File = Annotated[Path, typer.Argument(metavar="FILE", help="The study file (TOML).")]
@@ -64,7 +68,10 @@ def plan(
     """Show what a study would do: points, what is done, the time and memory of the rest. Nothing is stored."""
     from featlab.study.estimate import plan as make_plan
 
-    made = make_plan(*_opened(file, store), probe=probe)
+    opened = _opened(file, store)
+    made = make_plan(
+        *opened, probe=probe, on_probe=partial(_foretell, *opened[:2], "the probe, which --no-probe omits,")
+    )
     if as_json:
         print_json("study plan", plan_record(made, workers))
     else:
@@ -91,6 +98,12 @@ def run(
     on, opened = chosen_engine(engine, workers, scheduler), _opened(file, store)
     say_at_end("; the same command goes on from there")
     with progress_bar(sys.stderr.isatty() and not quiet and not as_json) as bar:
+
+        def started(progress: Progress) -> None:
+            if not quiet:
+                _foretell(*opened[:2], "what is missing", progress.missing)
+            bar.start(progress)
+
         try:
             progress = fill(
                 *opened,
@@ -99,7 +112,7 @@ def run(
                 retry_failed=retry_failed,
                 wait=wait,
                 on_set_aside=None if quiet else _tell_aside,
-                on_start=bar.start,
+                on_start=started,
                 on_acknowledged=bar.advance,
             )
         except KeyboardInterrupt:
@@ -254,6 +267,21 @@ def _progress(study: Study, runner: Runner, store: Path) -> Progress:
     from featlab.study.identity import runs_of
 
     return progress_of(runs_of(study, runner), stored_outcomes(store))
+
+
+def _foretell(study: Study, runner: Runner, what: str, runs: int = 1) -> None:
+    """Say how long so many runs take before they start, if that is long and is known."""
+    from featlab.study.estimate import counted
+    from featlab.telling import duration, tell
+
+    found = counted(study, runner) if runs else None
+    if found is None:
+        return
+    seconds = found.longest if runs == 1 else runs * found.mean
+    if found.longest > _LONG_RUN or seconds > _LONG_STUDY:
+        each = "" if runs == 1 else f", the longest run {duration(found.longest)}"
+        count = "by a count of what is to be done, right within a factor of ten"
+        tell(f"{what} takes about {duration(seconds)} on one core{each}, {count}")
 
 
 def _tell_aside(aside: Path) -> None:

@@ -38,6 +38,13 @@ def check(point: Point) -> None:
     check_experiment(experiment_of(point))
 
 
+def seconds(point: Point) -> float:
+    """By a count of what is to be done; no device is asked for anything."""
+    from featlab.simulation.simulator import counted_seconds
+
+    return counted_seconds(experiment_of(point))
+
+
 def shape(point: Point) -> str:
     """What a simulation is compiled for: everything but the times at which it is looked at."""
     compiled = known_parameters(point.get("learner")) - {"times"}
@@ -54,4 +61,5 @@ SIMULATE = Runner(
     ("seed", "time"),
     AXES,
     *WORDS,
+    seconds=seconds,
 )

@@ -72,19 +72,19 @@ def chosen(experiment: Experiment, memory: int | None) -> tuple[Demand, Choice]:
     """What an experiment asks of its design, and the design that it gets in so many bytes (None: the usual share).
 
     Raises:
-        DoesNotFit: with how many samples would fit, if any.
+        DoesNotFit: with how many samples would fit, or, if none would, how many neurons or dimensions.
         InvalidParameter: for numbers that a machine cannot count to.
     """
     _check_countable(experiment)
     try:
         return _chosen(experiment, memory)
     except DoesNotFit as fault:
-        count, changed = _in_samples(experiment)
-        most = bisect_left(range(count), True, key=lambda less: _fits(changed(count - less), memory))
-        if most >= count - 1:
-            raise
-        remedy = f"{fault.remedy}; {_rounded(count - most):,} samples would fit"
-        raise DoesNotFit(fault.needed, fault.available, fault.what, remedy, fault.fitting) from None
+        for counted, (count, changed) in _countable(experiment).items():
+            most = _most(count, changed, memory)
+            if most > 1:
+                remedy = f"{fault.remedy}; {_rounded(most):,} {counted} would fit"
+                raise DoesNotFit(fault.needed, fault.available, fault.what, remedy, fault.fitting) from None
+        raise
 
 
 def _check_countable(experiment: Experiment) -> None:
@@ -104,20 +104,43 @@ def _chosen(experiment: Experiment, memory: int | None) -> tuple[Demand, Choice]
     return wanted, choose(wanted, learner.equivariant, experiment.design, memory)
 
 
+def _countable(experiment: Experiment) -> dict[str, tuple[int, Callable[[int], Experiment]]]:
+    """What there may be less of: how many there are, and the experiment as a function of that; 0, where others decide.
+
+    An odd number of neurons, which a paired start has not, is taken as the next even one.
+    """
+    student: Any = experiment.student
+    odd = 1 if getattr(student, "paired", False) else 0
+
+    def with_neurons(count: int) -> Experiment:
+        return replace(experiment, student=replace(student, width=count + count % 2 * odd))
+
+    return {
+        "samples": _in_samples(experiment),
+        "neurons": (getattr(student, "width", 0), with_neurons),
+        "dimensions": (experiment.dim, lambda count: replace(experiment, dim=count)),
+    }
+
+
 def _in_samples(experiment: Experiment) -> tuple[int, Callable[[int], Experiment]]:
-    """How many samples there are at a time, and the experiment as a function of that; 0, where others decide."""
+    """How many samples there are at a time, and the experiment as a function of that."""
     learner: Any = experiment.learner
     if learner.clock == "one-pass" and hasattr(learner, "batch"):
         return learner.batch, lambda count: replace(experiment, learner=replace(learner, batch=count), samples=None)
     return experiment.samples or 0, lambda count: replace(experiment, samples=count)
 
 
-def _fits(experiment: Experiment, memory: int | None) -> bool:
-    try:
-        _chosen(experiment, memory)
-    except (DoesNotFit, InvalidParameter):
-        return False
-    return True
+def _most(count: int, changed: Callable[[int], Experiment], memory: int | None) -> int:
+    """The largest number up to `count` with which an experiment fits; 0 or 1 where none does."""
+
+    def fits(less: int) -> bool:
+        try:
+            _chosen(changed(count - less), memory)
+        except (DoesNotFit, InvalidParameter):
+            return False
+        return True
+
+    return count - bisect_left(range(count), True, key=fits)
 
 
 def _rounded(count: int) -> int:
@@ -174,6 +197,12 @@ def _result_bytes(experiment: Experiment, choice: Choice, names: tuple[str, ...]
     )
     item = np.dtype(experiment.dtype).itemsize
     return len(experiment.seeds) * (_COPIES * numbers * item * len(experiment.plan.steps) + _SEED_BYTES)
+
+
+def running_seconds(experiment: Experiment, wanted: Demand, choice: Choice, names: tuple[str, ...]) -> float:
+    """How long a run takes on one core without compiling, whatever memory there is."""
+    together = min(group_size(len(experiment.seeds)), choice.seeds_at_once)
+    return _seconds(experiment, wanted, choice.kind, together, "risk" in names) - _COMPILING
 
 
 def _seconds(experiment: Experiment, wanted: Demand, kind: str, together: int, risk: bool) -> float:

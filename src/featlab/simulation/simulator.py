@@ -23,7 +23,7 @@ from featlab.results import MOST_BESIDES, QUANTITIES, START, attributes
 from featlab.simulation.algorithms import algorithm, check_runnable
 from featlab.simulation.designs.choose import Choice, Demand
 from featlab.simulation.designs.spiked import known_axes, with_inputs
-from featlab.simulation.extent import Extent, chosen, extent
+from featlab.simulation.extent import Extent, chosen, extent, running_seconds
 from featlab.simulation.observe import check_names
 from featlab.simulation.problem import Problem
 from featlab.simulation.progress import announce
@@ -117,8 +117,18 @@ def check_experiment(experiment: Experiment) -> None:
 
     Memory counts only as far as the experiment says how much it may use: it may be run on another machine.
     """
+    _prepared_anywhere(experiment)
+
+
+def counted_seconds(experiment: Experiment) -> float:
+    """About how long a run takes on one core, once it is compiled; the same is refused, and no device asked either."""
+    wanted, choice, _, names = _prepared_anywhere(experiment)
+    return running_seconds(experiment, wanted, choice, names)
+
+
+def _prepared_anywhere(experiment: Experiment) -> tuple[Demand, Choice, Problem, tuple[str, ...]]:
     with double_precision() if experiment.dtype == "float64" else nullcontext():
-        _prepared(experiment, sys.maxsize if experiment.memory is None else experiment.memory)
+        return _prepared(experiment, sys.maxsize if experiment.memory is None else experiment.memory)
 
 
 def _prepared(experiment: Experiment, memory: int | None) -> tuple[Demand, Choice, Problem, tuple[str, ...]]:

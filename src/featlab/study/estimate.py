@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from multiprocessing.connection import Connection
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from featlab.study.description import Point, Study
 from featlab.study.drive import Progress, missing_runs, progress_of
@@ -19,6 +20,7 @@ from featlab.study.records import perform
 from featlab.study.runner import Runner, RunPoint, as_runner
 from featlab.study.store import Reader
 
+_LOOKED_AT = 50
 # A probe that takes longer is not run again: what of it was loading and compiling is then not told from running.
 _PATIENCE_SECONDS = 60.0
 
@@ -73,12 +75,36 @@ class Plan:
         return beside - compiling + shared / workers
 
 
-def plan(study: Study, runner: Runner | RunPoint, store: str | Path, *, probe: bool = True) -> Plan:
+class Counted(NamedTuple):
+    """Seconds on one core that runs of a study take: of the longest that was looked at, and in the mean."""
+
+    longest: float
+    mean: float
+
+
+def counted(study: Study, runner: Runner) -> Counted | None:
+    """What the runner says of points all over the grid, before any of them is run; None if it says nothing."""
+    if runner.seconds is None:
+        return None
+    points = islice(study.points(), 0, None, max(1, study.size // _LOOKED_AT))
+    found = [runner.seconds(point) for point in points]
+    return Counted(max(found), sum(found) / len(found))
+
+
+def plan(
+    study: Study,
+    runner: Runner | RunPoint,
+    store: str | Path,
+    *,
+    probe: bool = True,
+    on_probe: Callable[[], None] | None = None,
+) -> Plan:
     """Count, and time the last missing run: axes mostly grow, so that it is the most expensive. Nothing is stored.
 
     Args:
         study, runner, store: as in `run`.
         probe: whether a run is tried.
+        on_probe: called before that, when all points have been checked.
 
     Raises:
         InvalidStudy: for what could not be run. StoreFault: for a store that cannot be read.
@@ -96,6 +122,8 @@ def plan(study: Study, runner: Runner | RunPoint, store: str | Path, *, probe: b
     outcomes = stored_outcomes(store)
     missing = missing_runs(runs, outcomes)
     shapes, progress = by_shape(missing, runner), progress_of(runs, outcomes)
+    if probe and missing and on_probe is not None:
+        on_probe()
     measured = _probed(runner.run_point, [group[-1] for group in reversed(shapes)][:2]) if probe and missing else None
     return Plan(study.size, study.repeats, progress, len(shapes), measured)
 

@@ -34,6 +34,7 @@ class Runner:
         axes: names of the axes of values that are lists, such as {"overlap": ("neuron", "direction")}.
         prefixes: of such axes, what stands before the number of a place: {"direction": "h"} for h1, h2, ..
         attributes: what variables and coordinates say of themselves, such as {"dim": {"long_name": "dimension"}}.
+        seconds: about how long a run of a point takes on one core, known without running it.
 
     Examples:
         >>> from featlab.study import Runner
@@ -51,6 +52,7 @@ class Runner:
     axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     prefixes: Mapping[str, str] = field(default_factory=dict)
     attributes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    seconds: Callable[[Point], float] | None = None
 
     def __post_init__(self) -> None:
         if not self.name:

@@ -276,8 +276,8 @@ def _width(text: str, part: str) -> dict[str, Any]:
     law = re.fullmatch(rf"d\s*(?:\^|\*\*)\s*({_DECIMAL})(?:/({_DECIMAL}))?", part.strip())
     if law and float(law[2] or 1) > 0:
         return {"exponent": float(law[1]) / float(law[2] or 1)}
-    if re.fullmatch(r"\d{1,15}", part.strip()):
-        return {"effective": int(part)}
+    if re.fullmatch(r"\d{1,15}|\d[eE]\d{1,2}", part.strip()):
+        return {"effective": int(float(part))}
     raise InvalidTarget(f"{part.strip()!r} is no number of directions", text=text, suggestion="16, or the law d^0.5")
 
 

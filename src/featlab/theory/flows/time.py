@@ -19,8 +19,10 @@ from scipy.integrate import solve_ivp
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import panels
+from featlab.interruption import check
 from featlab.learners.checks import positive_integer
 from featlab.outcome import Outcome
+from featlab.telling import Waiting
 from featlab.theory.flows.averages import Averages
 from featlab.theory.flows.path import Landscape
 
@@ -46,7 +48,11 @@ def integrate(landscape: Landscape, weights: Floats, times: Floats) -> Course:
         raise InvalidParameter("times", times, "ascending finite numbers, none negative")
     begin = landscape.point(weights)
 
-    def velocity(_: float, point: Floats) -> Floats:
+    waiting = Waiting("the integration of the flow")
+
+    def velocity(time: float, point: Floats) -> Floats:
+        check()
+        waiting.reached(time / times[-1])
         point = landscape.norm * point / np.linalg.norm(point)
         return landscape.steered(point, landscape.descent(point))
 

@@ -33,6 +33,7 @@ from featlab.learners.steps import step_at
 from featlab.outcome import DIVERGED_NORM, Outcome
 from featlab.targets import Target
 from featlab.targets.inputs import Isotropic
+from featlab.telling import Waiting
 from featlab.theory.online.averages import Averages, AveragesOf, Descent, Path
 from featlab.theory.online.committee import erf_committee
 from featlab.theory.online.rules import Accuracy, averages, sampled
@@ -40,6 +41,7 @@ from featlab.theory.question import NoPrediction, Prediction, Question, Start
 
 # Before a divergence steps become ever shorter: it is over when so many evaluations advance by less than this share.
 _STUCK_EVALUATIONS, _STUCK_SHARE = 600, 1e-9
+_FEWEST_EVALUATIONS = 20  # two steps of the integrators and their beginning
 Rule = Callable[[Target, Descent], Accuracy]
 _DRAFT_POINTS, _DRAFT_FEWEST, _DRAFT_TOLERANCE = 2**16, 2**11, 1e-3
 _LOOSE = 1e-6  # up to this tolerance order 8 pays, beyond it order 5
@@ -87,6 +89,10 @@ class _Pace:
     def __init__(self) -> None:
         self._since, self._count = 0.0, 0
 
+    def first(self) -> bool:
+        """Whether there was one evaluation and no step."""
+        return self._count == 1 and self._since == 0
+
     def reached(self, time: float) -> None:
         """A step was taken to that time; those that are only tried do not count."""
         if time > (1 + _STUCK_SHARE) * self._since:
@@ -111,7 +117,7 @@ def integrate(
     def unpack(state: Floats) -> tuple[Floats, Floats]:
         return state[:split].reshape(shape), state[split:].reshape(width, width)
 
-    pace = _Pace()
+    pace, waiting = _Pace(), Waiting(f"the integration for {width:,} neurons")
 
     def velocity(_: float, state: Floats) -> Floats:
         check()
@@ -120,10 +126,13 @@ def integrate(
             return np.full_like(state, np.nan)
         current = unpack(state)
         change = motion.velocity(*current, averages_of(*current))
+        if pace.first():
+            waiting.begun(1 / _FEWEST_EVALUATIONS)
         return np.concatenate([change[0].ravel(), change[1].ravel()])
 
     def room(time: float, state: Floats) -> float:
         pace.reached(time)
+        waiting.reached(time / times[-1])
         return DIVERGED_NORM**2 - float(np.max(np.diag(unpack(state)[1])))
 
     room.terminal = True  # type: ignore[attr-defined]

@@ -28,6 +28,7 @@ from featlab.targets import Target
 from featlab.theory.online.averages import Averages, AveragesOf, Descent, average, noise_of
 from featlab.theory.online.cuts import CutRule, PairRule
 from featlab.theory.online.labels import Labels, label_axes, label_points, singular_breaks
+from featlab.theory.question import NoPrediction
 
 _POINTS = 2**18  # of one rule: some 20 ms an average
 _NUMBERS = 2**20  # points times neurons
@@ -35,6 +36,7 @@ _ENOUGH_NODES, _FEWEST_NODES = 20, 10  # on an axis of a smooth function; with f
 _LABEL_NODES = {1: 40, 2: 24, 3: 12}  # for E[y^2]
 _FEWEST_POINTS = 2**12  # of the rule of a single neuron
 _NOISE_SHARE = 4  # of the points go into E[D_i D_j], which need not be as accurate as the drift
+_MOST_NEURONS = 256  # of which the points of E[D_i D_j] are four times as many as their coordinates
 _COARSER = 0.75
 _CUT_NEURONS = 2
 # One label axis and one neuron: enough pieces for eight digits. An inner step sharpens the label: He3(h) = 50 at h = 4.
@@ -62,6 +64,7 @@ class Accuracy:
 
 def averages(target: Target, descent: Descent, points: int = _POINTS) -> Accuracy:
     """The averages for a student that learns this target, by the most accurate rule of about so many points."""
+    _check_width(descent)
     points = min(points, _NUMBERS // descent.width)
     exact = _exact_nodes(target, descent, points)
     if exact is not None:
@@ -87,8 +90,18 @@ def averages(target: Target, descent: Descent, points: int = _POINTS) -> Accurac
 
 def sampled(target: Target, descent: Descent, points: int) -> Accuracy:
     """By so many points of a Sobol sequence, whatever the target and the activation are."""
+    _check_width(descent)
     first, second = (_sampled(target, descent, points, key) for key in (1, 2))
     return Accuracy(first, second, "Sobol points", 1e-4)
+
+
+def _check_width(descent: Descent) -> None:
+    """Points that are fewer than their coordinates cannot have the covariance of N(0, I)."""
+    if descent.width > _MOST_NEURONS:
+        raise NoPrediction(
+            f"averages over {descent.width:,} neurons are taken on {_NUMBERS:,} numbers, {8 * _NUMBERS:,} bytes, which "
+            f"is enough for at most {_MOST_NEURONS} neurons; more can be simulated"
+        )
 
 
 def polynomial_degree(activation: Activation) -> int | None:

@@ -16,8 +16,10 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from featlab.gaussian.hermite import Floats
+from featlab.interruption import check
 from featlab.learners.tied import TiedFlow
 from featlab.outcome import Outcome
+from featlab.telling import Waiting
 from featlab.theory.question import NoPrediction, Prediction, Question
 from featlab.theory.tied.loss import ORDERS, PopulationLoss, population_loss
 from featlab.theory.tied.neurons import Neurons, link_series
@@ -62,8 +64,14 @@ def _solved(velocity: Callable[[float, Floats], Floats], begin: Floats, origin: 
     """The solution (times, size) from `begin` at the time `origin`; NaN from where it could not be found."""
     if not len(times) or times[-1] == origin:
         return np.tile(begin, (len(times), 1))
-    span = (origin, float(times[-1]))
-    solution = solve_ivp(velocity, span, begin, "DOP853", times, rtol=_TOLERANCE, atol=_TOLERANCE)
+    span, waiting = (origin, float(times[-1])), Waiting("the integration of the flow")
+
+    def watched(time: float, state: Floats) -> Floats:
+        check()
+        waiting.reached((time - origin) / (span[1] - origin))
+        return velocity(time, state)
+
+    solution = solve_ivp(watched, span, begin, "DOP853", times, rtol=_TOLERANCE, atol=_TOLERANCE)
     states = np.full((len(times), len(begin)), np.nan)
     states[: solution.y.shape[1]] = solution.y.T
     return states
