@@ -138,7 +138,7 @@ def amp_ends(dim):
 
 ends = [amp_ends(d) for d in (dim // 2, dim)]
 measured, error = mean_and_error(ends[1])
-fine = np.concatenate([np.linspace(0.2, 1.12, 47), [1.1284, 1.129], np.linspace(1.14, 1.5, 5)])
+fine = np.sort([*np.linspace(0.2, 1.12, 47), 0.999, 1.001, 1.1284, 1.129, *np.linspace(1.14, 1.5, 5)])
 curves = [bayes_optimal("abs(h1)", a) for a in fine]
 events = threshold_sequence("abs(h1)", highest=2.0)
 
@@ -157,7 +157,7 @@ assert abs(events[1].alpha - 1.1285) < 1e-3
 
 hard = [a for a, c in zip(fine, curves, strict=True) if c.hard]
 print(f"the best estimate is out of AMP's reach for alpha from {min(hard):.2f} to {max(hard):.2f}")
-assert 0.98 < min(hard) < 1.05
+assert 0.999 < min(hard) <= 1.001
 told = np.array([bayes_optimal("abs(h1)", a).uninformed.overlap[0, 0] for a in alphas])
 wrong = np.array([bayes_optimal("abs(h1)", 0.75 * a).uninformed.overlap[0, 0] for a in alphas])
 # What a run sees of a threshold is an average over its n samples, which scatters by about d^(-1/2): near one, runs go
@@ -170,6 +170,9 @@ assert np.all(np.abs(limit - told[clear]) < bound)
 assert np.any(np.abs(limit - wrong[clear]) > bound)
 
 # %% [markdown]
+# (Near the jump runs go either way, and their mean lies between: at $d=1000$ the threshold is smeared by a few
+# percent.)
+#
 # Three phases: nothing can be learned ($\alpha<\frac12$); something, more and more; everything. Between $\alpha=1$ and
 # $1.128$ the labels determine $w_*$ exactly, and no fast method is known that finds it and bears the slightest noise: a
 # *computational gap*. Several directions have a matrix $Q$ in the place of $q$, and one threshold after the other: the
