@@ -27,7 +27,7 @@ from playwright.sync_api import Page, sync_playwright
 from docs.refresh import ROOT, environment
 
 _WAIT = 600_000  # milliseconds
-_WIDTH, _COLOURS = 1280, 96
+_WIDTH, _COLOURS = 1280, 256
 _THEORY = "#theory-time[data-draft=false]"
 _RACE = "target=h1%2BHe2(h2)&race.dim=100&race.ratios=1,2,4,8&race.seeds=2&race.budget=120"
 
@@ -115,6 +115,7 @@ def _taken(address: str, names: list[str]) -> None:
             page.locator(one.ready).wait_for()
             page.wait_for_timeout(1500)  # until all that is drawn is drawn
             one.act(page)
+            page.evaluate("scrollTo(0, 0)")  # what stays in view while one scrolls is where it begins
             page.wait_for_timeout(500)
             _kept(page.screenshot(full_page=True), one.height, ROOT / "docs" / "images" / f"explorer-{name}.png")
             page.close()
@@ -125,7 +126,7 @@ def _kept(png: bytes, height: int | None, file: Path) -> None:
     """A screenshot with few colours, cut at a height, as a small file."""
     with Image.open(io.BytesIO(png)) as image:
         cut = image.convert("RGB").crop((0, 0, image.width, min(height or image.height, image.height)))
-    cut.quantize(_COLOURS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(file, optimize=True)
+    cut.quantize(_COLOURS, kmeans=2, dither=Image.Dither.NONE).save(file, optimize=True)
 
 
 if __name__ == "__main__":
