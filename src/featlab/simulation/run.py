@@ -23,6 +23,7 @@ from featlab.interruption import check, saving
 from featlab.outcome import DIVERGED_NORM, Outcome
 from featlab.precision import double_precision
 from featlab.simulation.algorithms import algorithm
+from featlab.simulation.devices import devices_for, grouped, spread
 from featlab.simulation.observe import by_fields, observe, risk, risk_problem
 from featlab.simulation.problem import Algorithm, Problem
 from featlab.simulation.programs import shared
@@ -62,17 +63,22 @@ class Runs(NamedTuple):
 def run(
     problem: Problem, plan: Schedule, names: tuple[str, ...], keys: np.ndarray, at_once: int, progress: bool | None
 ) -> Runs:
-    """Run every seed (one key each), at most `at_once` side by side. Ctrl-C ends it early with what there is."""
-    count = len(keys)
-    groups = -(-count // at_once)
-    size = min(group_size(-(-count // groups)), at_once)
+    """Run every seed (one key each), at most `at_once` side by side on a device. Ctrl-C ends it with what there is.
+
+    Where there are several devices the seeds of a group are spread over them (`devices`).
+    """
+    count, devices = len(keys), devices_for(len(keys), at_once)
+    if devices[0].platform != "cpu":  # the devices of a CPU, which only tests have, share its memory
+        at_once *= len(devices)
+    size = min(group_size(-(-count // -(-count // at_once))), at_once)
+    groups, size = grouped(count, at_once, len(devices), size)
     parts: list[Runs] = []
     with reporting(progress, groups * plan.steps[-1]) as advance_bar:
         try:
             for group in range(groups):
                 chosen = np.minimum(np.arange(group * size, (group + 1) * size), count - 1)
                 with saving(bool(parts)):
-                    parts.append(_run_group(problem, plan, names, jax.device_put(keys[chosen]), advance_bar))
+                    parts.append(_run_group(problem, plan, names, spread(keys[chosen], devices), advance_bar))
                 if not parts[-1].finished.all():
                     break
         except KeyboardInterrupt:
