@@ -4,15 +4,21 @@ python -m benchmarks.estimators            # benchmarks/results/estimators-<mach
 python -m benchmarks.estimators --small    # in seconds, at sizes that mean nothing
 
 Data: y = h1 h2 + h1 + noise of a tenth, on correlated inputs; times are processor seconds of a fit. Rivals are used as
-their users would: labels standardised, ridges by cross-validation where there is no leave-one-out. The package `sliced`
-(SIR and SAVE) is not among them: its last release, 0.7.0, cannot be imported with NumPy 2, which featlab's JAX needs
-("cannot import name 'ComplexWarning' from 'numpy.core.numeric'").
+their users would: labels standardised, ridges by cross-validation where there is no leave-one-out.
+
+The package `sliced` (SIR and SAVE) asks for an environment of its own: its last release, 0.7.0, needs a NumPy before
+1.24. `--sliced PYTHON` names its interpreter (`pip install sliced==0.7.0 six numpy==1.23.5 scipy==1.9.3
+scikit-learn==1.1.3`): the same data go there, and directions and seconds come back.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import platform
+import subprocess
+import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -33,6 +39,21 @@ from benchmarks.measuring import RESULTS, Row, Timing, machine, save, show
 from featlab import estimators
 
 _SLICES = 10
+# Run by an interpreter that has `sliced`, and none of ours.
+_SLICED = """
+import json, sys, time, warnings
+import numpy as np
+from sliced import SlicedAverageVarianceEstimation, SlicedInverseRegression
+warnings.simplefilter("ignore")
+data = np.load(sys.argv[1])
+for name, kind in {"SIR": SlicedInverseRegression, "SAVE": SlicedAverageVarianceEstimation}.items():
+    seconds = []
+    for _ in range(3):
+        begin = time.process_time()
+        fitted = kind(n_directions=2, n_slices=int(sys.argv[2])).fit(data["X"], data["y"])
+        seconds.append(time.process_time() - begin)
+    print(json.dumps([name, fitted.directions_[:2].tolist(), min(seconds)]))
+"""
 
 
 class Data:
@@ -102,6 +123,22 @@ def direction_rows(data: Data) -> list[Row]:
     return found
 
 
+def sliced_rows(data: Data, python: str, ours: list[Row]) -> list[Row]:
+    """SIR and SAVE of `sliced` on the same data, in the environment of that interpreter."""
+    setting = "d={1} n={0}".format(*data.inputs.shape)
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place) / "data.npz"
+        np.savez(file, X=data.inputs, y=data.labels)
+        command = [python, "-c", _SLICED, str(file), str(_SLICES)]
+        alone = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=alone)
+    found, seconds = [], {row.case: row.timing.seconds for row in ours if row.timing is not None}
+    for name, rows, longer in map(json.loads, done.stdout.splitlines()):
+        found.append(Row(f"{name}, sliced", setting, data.cosine(np.array(rows)), "cosine", Timing(longer)))
+        found.append(Row(f"{name}, sliced / ours", setting, longer / seconds[name], "times the seconds"))
+    return found
+
+
 def regression_rows(data: Data) -> list[Row]:
     """Networks, kernels and boosting: risk and time, each over those of the two-layer network."""
     setting = "d={1} n={0}".format(*data.inputs.shape)
@@ -143,10 +180,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--small", action="store_true", help="tiny sizes: shows that it runs, measures nothing")
     parser.add_argument("--machine", default=platform.node() or "unknown", help="a name for the machine")
     parser.add_argument("--output", type=Path, help="where to save; benchmarks/results/estimators-<machine>.json")
+    parser.add_argument("--sliced", metavar="PYTHON", help="an interpreter that has the package sliced")
     options = parser.parse_args(arguments)
     where = {"name": options.machine, **machine()}
     data = Data(120, 6) if options.small else Data(3000, 100)
-    rows = direction_rows(data) + regression_rows(data)
+    rows = direction_rows(data)
+    if options.sliced is not None:
+        rows += sliced_rows(data, options.sliced, rows)
+    rows += regression_rows(data)
     print(show(rows))
     path = options.output or (None if options.small else RESULTS / f"estimators-{options.machine}.json")
     if path is not None:

@@ -79,7 +79,13 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     np.savez(place / "data.npz", X=inputs, y=np.tanh(inputs[:, 0]))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
-        return {name: json.loads(CliRunner().invoke(app, [*call, "--json"]).stdout) for name, call in CALLS.items()}
+        return {name: _printed([*call, "--json"]) for name, call in CALLS.items()}
+
+
+def _printed(call: list[str]) -> Any:
+    done = CliRunner().invoke(app, call)
+    assert done.stdout, f"{call} printed nothing, exit code {done.exit_code}: {done.stderr} {done.exception!r}"
+    return json.loads(done.stdout)
 
 
 def test_every_command_with_json_has_a_schema() -> None:
