@@ -23,6 +23,8 @@ POINTS: dict[str, list[dict[str, Any]]] = {
         {**_BATCH, "learner": "reused-batch", "step_size": 0.2, "design": "dense", "start": "gaussian"},
         {**_BATCH, "learner": "giant-steps", "design": "dice", "second_layer": "gaussian"},
         {"target": "abs(h1)", "dim": 16, "seeds": 2, "learner": "bayes-amp", "samples": 60, "iterations": 2},
+        # A link that folds, without a closed form: its level sets are clouds.
+        {"target": "He3(h1) + He4(h1)", "dim": 16, "seeds": 2, "learner": "bayes-amp", "samples": 60, "iterations": 2},
     ],
     "predict": [
         {"target": "tanh(h1)", "dim": 100, "learner": "online-sgd", "step_size": 0.01, "times": [1]},
