@@ -17,7 +17,7 @@ from featlab import exhibits as ex
 LEARNED = 0.5
 FAR = (10**6, 10**12)
 _BELOW = 0.1  # a spike below the threshold of every k > 1
-_SPIKES = (_BELOW, 0.25, 0.4, 0.5, 0.6, 0.7, 0.77)
+_SPIKES = (_BELOW, 0.4, 0.5, 0.6, 0.77)
 _MORE = 0.5  # what a kernel leaves is larger than what the network leaves by this share of it at least
 
 
@@ -77,7 +77,9 @@ def studies(size: ex.Size) -> Mapping[str, ex.Part]:
             ("kernel", kernel, simulated, "kernel ridge", 1700),
             ("features", features, simulated, "random features", 2700),
         ):
-            study = ex.Study(fixed, axes, key=first + key)
+            # Random neurons are a control at two places only.
+            places = {"spike": sorted({_BELOW, _EARLY.get(case.name, _BELOW)})} if learner == "features" else axes
+            study = ex.Study(fixed, places, key=first + key)
             parts[f"{learner}_{case.name}"] = ex.Part(study, kind, words, facts)
     return parts
 
@@ -197,13 +199,15 @@ EXHIBIT = ex.Exhibit(
             for case in _CASES
             for spike in sorted({_BELOW, _EARLY.get(case.name, case.above), case.above})
             for learner in ("network", "kernel", "features")
+            if learner != "features" or spike in (_BELOW, _EARLY.get(case.name))
         ],
         "{link}: spike exponent of signal-to-noise 1, d = {dim:.0e}": _aligning,
     },
     remarks="For p = 4 the risk of single runs scatters by a factor of ten: labels of degree 4 have heavy tails.",
     settled="Before this protocol the quick size and six runs at d = 400 of He1 + He3, He2 + He4 and He3 + He4 were "
     "seen, which set the numbers of runs and the half in the comparison with the kernel. An earlier protocol had "
-    "d = 900, He2 + He3 and He3 only, and no network below its threshold.",
+    "d = 900, He2 + He3 and He3 only, and no network below its threshold. A first start at paper size was stopped to "
+    "save time, and spikes d^.25 and d^.7 left out, before any of its results had been looked at.",
     figure={f"{case.words}: k = {case.k}, p = {case.p}": _panel(case) for case in _CASES},
     shows=("one_gradient_step", "kernels"),
 )
