@@ -38,17 +38,12 @@ def best_neuron(point: dict[str, Any], key: int) -> list[dict[str, Any]]:
     thousands at a time, uniform on the sphere; beta is the first axis. The signal 3 m^2 beta has a sign, and the cosine
     too: labels are large along beta, and so is the noise there.
     """
-    draw, dim, left = np.random.default_rng(key), point["dim"], point["width"]
-    best, first = np.zeros(dim), None
-    while left > 0:
-        rows = draw.standard_normal((min(left, _CHUNK), dim))
-        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    draw, dim = np.random.default_rng(key), point["dim"]
+    first = best = _on_sphere(draw, 1, dim)[0]
+    for begin in range(1, point["width"], _CHUNK):
+        rows = _on_sphere(draw, min(_CHUNK, point["width"] - begin), dim)
         top = rows[np.argmax(abs(rows[:, 0]))]
-        best, first, left = (
-            (top if abs(top[0]) > abs(best[0]) else best),
-            (rows[0] if first is None else first),
-            left - len(rows),
-        )
+        best = top if abs(top[0]) > abs(best[0]) else best
     row = {"largest": float(abs(best[0]))}
     if "ratio" in point:
         inputs = draw.standard_normal((point["ratio"] * dim, dim))
@@ -57,6 +52,11 @@ def best_neuron(point: dict[str, Any], key: int) -> list[dict[str, Any]]:
             gradient = inputs.T @ (labels * ((inputs @ neuron) ** 2 - 1))
             row[name] = float(gradient[0] / np.linalg.norm(gradient))
     return [row]
+
+
+def _on_sphere(draw: np.random.Generator, count: int, dim: int) -> np.ndarray:
+    rows = draw.standard_normal((count, dim))
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 RUNNER = Runner(best_neuron)
