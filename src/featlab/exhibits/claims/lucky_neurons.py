@@ -155,7 +155,8 @@ EXHIBIT = ex.Exhibit(
         "log N over d for an overlap of .5, d = 10^5 to 10^6": lambda view, name: ex.Number(name, width_slope()),
     },
     settled="At quick size 16 and 40 networks were seen first, with 32 d and 16 d samples and cosines without their "
-    "sign: 4 of 16 and 16 of 40 gradients at random neurons passed, by noise, which is large along the target.",
+    "sign: 4 of 16 and 16 of 40 gradients at random neurons passed, by noise, which is large along the target. "
+    "After a run at paper size the code was rearranged, without changing a number.",
     figure={
         "The best of many neurons": ex.Panel(
             ex.Overlay(ex.Of("largest", "overlaps"), "dim", "closed form", "the best of N"),
