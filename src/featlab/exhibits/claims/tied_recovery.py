@@ -168,7 +168,7 @@ def _shares(s: int) -> ex.Panel:
         x="log n / log d",
         y="share of starts that succeed",
         legend="upper left",
-        ylim=(-0.03, 1.05),
+        ylim=(-0.03, 1.5),
     )
 
 
@@ -189,8 +189,8 @@ EXHIBIT = ex.Exhibit(
     "that succeeds is held to .49; the control has d/2 samples. K is that of the start with the lowest training loss, "
     "given the second layer that it has reached; it is tested on batches of its own, of which those count where the "
     "flow has come to rest, up to 2 d/n of itself.",
-    caption="Points are means over batches with two standard errors. Dotted: probability .49. Lines: K d/n, computed "
-    "without fitting.",
+    caption="Points are means over batches, for the error medians, with two standard errors. Dotted: probability .49. "
+    "Lines: K d/n, computed without fitting.",
     studies=studies,
     theory=theory,
     checks={
@@ -241,7 +241,14 @@ EXHIBIT = ex.Exhibit(
     figure={
         **{f"s = {s}: single starts that succeed": _shares(s) for s in _LINKS},
         "How well the direction is found": ex.Panel(
-            ex.Overlay(ex.Of(error, where=_END, theory="{study} line"), "ratio", "", ""),
+            ex.Overlay(
+                ex.Of(error, where=_END, theory="{study} line"),
+                "ratio",
+                "",
+                "",
+                only=lambda at: not at["role"],
+                summary=ex.median,
+            ),
             x="n / d",
             y="error 1 - |m|",
             xscale="log",
