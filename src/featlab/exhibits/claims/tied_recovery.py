@@ -219,7 +219,8 @@ EXHIBIT = ex.Exhibit(
     remarks=(
         (
             "The theorem's other error term, d^4/n^2, is not seen: at these n it is of order 1, 1/d and 1/d^2 for "
-            "s = 1, 2 and 3, and the error is K d/n. K is derived here, not by the source."
+            "s = 1, 2 and 3, and the error is of order d/n. K is derived here, not by the source: where it fails, at "
+            "paper size for He3 (17% too small at n = 50 d), our allowance for the next order does, not the theorem."
         ),
         (
             "A bound is refused only beyond doubt. At paper size the shares of the authors' s = 2, .38(5) at d = 20 "
