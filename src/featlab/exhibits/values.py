@@ -56,9 +56,12 @@ class Value(Declared):
         return found
 
     def _predicted(self, view: View, place: Place, fields: Fields) -> float | None:
-        if isinstance(self.predicted, bool):
-            return float(view.predicted(self.of, place).mean()) if self.predicted else None
-        value = fields[self.predicted] if isinstance(self.predicted, str) else given(self.predicted, fields)
+        if self.predicted is False:
+            return None
+        if self.predicted is True:
+            value: float | None = float(view.predicted(self.of, place).mean())
+        else:
+            value = fields[self.predicted] if isinstance(self.predicted, str) else given(self.predicted, fields)
         return value if value is None or math.isfinite(value) else None
 
     def _measured(self, view: View, place: Place) -> tuple[float, float | None]:

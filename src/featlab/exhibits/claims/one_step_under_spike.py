@@ -16,59 +16,77 @@ from featlab import exhibits as ex
 
 LEARNED = 0.5
 FAR = (10**6, 10**12)
-_SPIKES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+_BELOW = 0.1  # a spike below the threshold of every k > 1
+_SPIKES = (_BELOW, 0.4, 0.5, 0.6, 0.77)
+_MORE = 0.5  # what a kernel leaves is larger than what the network leaves by this share of it at least
 
 
 @dataclass(frozen=True)
 class _Case:
-    """A target of information exponent k and degree 3, and the spike of its contrast: below 1 - 1/k, and well below the
-    kernel's 1 - 1/3. An earlier prototype had, at d = 900 and 400 neurons, these risks, and this exponent at d = 10^12.
-    """
+    """A target of information exponent k and degree p, of equal parts in He_k and He_p; and the spike of its contrast,
+    above 1 - 1/k, and below the kernel's 1 - 1/p where there is room."""
 
     k: int
-    words: str
+    p: int
     target: str
-    spike: float
-    earlier: Mapping[str, float]
-    earlier_exponent: float
+    above: float
+
+    @property
+    def name(self) -> str:
+        """In the names of its studies."""
+        return f"{self.k}{self.p}"
+
+    @property
+    def words(self) -> str:
+        """As readers know it."""
+        return f"He{self.k}" if self.k == self.p else f"He{self.k} + He{self.p}"
 
 
 _CASES = (
-    _Case(
-        2,
-        "He2 + He3",
-        "(He2(h1)/sqrt(2) + He3(h1)/sqrt(6))/sqrt(2)",
-        0.4,
-        {"network": 0.087, "kernel": 0.882, "features": 0.993},
-        0.518,
-    ),
-    _Case(3, "He3", "He3(h1)/sqrt(6)", 0.5, {"network": 0.088, "kernel": 0.99, "features": 0.991}, 0.674),
+    _Case(1, 3, "(h1 + He3(h1)/sqrt(6))/sqrt(2)", _BELOW),
+    _Case(2, 3, "(He2(h1)/sqrt(2) + He3(h1)/sqrt(6))/sqrt(2)", 0.6),
+    _Case(2, 4, "(He2(h1)/sqrt(2) + He4(h1)/sqrt(24))/sqrt(2)", 0.6),
+    _Case(3, 3, "He3(h1)/sqrt(6)", 0.77),
+    _Case(3, 4, "(He3(h1)/sqrt(6) + He4(h1)/sqrt(24))/sqrt(2)", 0.77),
 )
+_EARLY = {"23": 0.4, "33": 0.5}  # below 1 - 1/k, where the network learns at these d all the same
 # d, neurons, cases and their spikes; n = 2d.
 _SIZES: dict[ex.Size, tuple[int, int, list[tuple[_Case, tuple[float, ...]]]]] = {
-    ex.Size.QUICK: (300, 100, [(_CASES[0], (_CASES[0].spike,))]),
-    ex.Size.PAPER: (900, 400, [(case, _SPIKES) for case in _CASES]),
+    ex.Size.QUICK: (300, 100, [(_CASES[1], (_BELOW, 0.4, 0.6))]),
+    ex.Size.PAPER: (500, 300, [(case, _SPIKES) for case in _CASES]),
     ex.Size.LARGE: (2000, 400, [(case, _SPIKES) for case in _CASES]),
 }
-_KERNELS = tuple(f"kernel_{case.k}" for case in _CASES)
+_KERNELS = tuple(f"kernel_{case.name}" for case in _CASES)
 
 
 def studies(size: ex.Size) -> Mapping[str, ex.Part]:
-    """For each k: the network after one step, a kernel, and as many random neurons as the network has."""
+    """For each target: the network after one step, a kernel, and as many random neurons as the network has."""
     dim, width, cases = _SIZES[size]
     parts = {}
     for case, spikes in cases:
-        k, axes, facts = case.k, {"spike": spikes}, {"k": case.k, "next": case.k + 1}
-        shared = {"dim": dim, "seeds": 9, "observe": ["risk"], "design": "dense", "target": case.target}
+        axes, facts = {"spike": spikes}, {"k": case.k, "p": case.p, "next": case.k + 1, "link": case.words}
+        shared = {"dim": dim, "seeds": 12, "observe": ["risk"], "design": "dense", "target": case.target}
         network = {**shared, "samples": 2 * dim, "width": width}
-        # Twice the seeds: a strong spike makes the kernel's risk scatter.
-        kernel = {**shared, "seeds": 18, "samples": 2 * dim, "learner": "kernel-ridge", "kernel": "exponential"}
+        # More seeds: a strong spike makes the kernel's risk scatter, and the tails of degree 4 more so.
+        kernel = {
+            **shared,
+            "seeds": 18 if case.p < 4 else 36,
+            "samples": 2 * dim,
+            "learner": "kernel-ridge",
+            "kernel": "exponential",
+        }
         features = {**shared, "readout": 2 * dim, "learner": "random-features", "width": width, "biases": "gaussian"}
         features["activation"] = "relu"
-        step, simulated = "one-step-readout", "simulate"
-        parts[f"network_{k}"] = ex.Part(ex.Study(network, axes, key=700 + k), step, "network, one step", facts)
-        parts[f"kernel_{k}"] = ex.Part(ex.Study(kernel, axes, key=710 + k), simulated, "kernel ridge", facts)
-        parts[f"features_{k}"] = ex.Part(ex.Study(features, axes, key=720 + k), simulated, "random features", facts)
+        step, simulated, key = "one-step-readout", "simulate", 10 * case.k + case.p
+        for learner, fixed, kind, words, first in (
+            ("network", network, step, "network, one step", 700),
+            ("kernel", kernel, simulated, "kernel ridge", 1700),
+            ("features", features, simulated, "random features", 2700),
+        ):
+            # Random neurons are a control at two places only.
+            places = {"spike": sorted({_BELOW, _EARLY.get(case.name, _BELOW)})} if learner == "features" else axes
+            study = ex.Study(fixed, places, key=first + key)
+            parts[f"{learner}_{case.name}"] = ex.Part(study, kind, words, facts)
     return parts
 
 
@@ -82,7 +100,7 @@ def theory(data: ex.Data) -> ex.Data:
     for name in [name for name in _KERNELS if name in data]:
         part = data[name]
         dims = [part["dim"].item(), *FAR]
-        aligns = np.array([aligning_exponent(part["target"].item(), dim=dim, ratio=2) for dim in dims])
+        aligns = np.array([aligning_exponent(part["target"].item(), dim=dim, ratio=2) for dim in dims], np.float64)
         found[f"{name}, aligning"] = xr.Dataset({"exponent": ("dim", aligns)}, {"dim": dims})
         spikes = np.union1d(part["spike"].values, np.linspace(0.05, 0.8, 9)).tolist()
         risks = ex.predict_over(part, "spike", spike=spikes)[["risk"]].isel(time=0)
@@ -100,38 +118,40 @@ def learned(data: ex.Dataset) -> ex.Array:
     return data["risk"] < LEARNED
 
 
-def _there(quantity: ex.Reading, learner: str, case: _Case) -> ex.Of:
-    """At the spike of the contrast."""
-    return ex.Of(quantity, f"{learner}_{case.k}", {"spike": case.spike})
+def _there(quantity: ex.Reading, learner: str, case: _Case, spike: float, words: str = "{words}") -> ex.Of:
+    return ex.Of(quantity, f"{learner}_{case.name}", {"spike": spike}, words)
+
+
+def _learns(case: _Case) -> ex.Contrast:
+    """Above its threshold, not below; where there is no below, random neurons are the control."""
+    below = _there(learned, "network" if case.k > 1 else "features", case, _BELOW, "{words} at d^{spike:g}")
+    return ex.Contrast(_there(learned, "network", case, case.above, "{words} at d^{spike:g}"), below)
 
 
 def _aligning(view: ex.View, name: str) -> list[ex.Number]:
     return [
-        ex.Number(
-            name.format(k=case.k, dim=at["dim"].item()),
-            at.item(),
-            earlier=case.earlier_exponent if at["dim"] == FAR[-1] else None,
-        )
+        ex.Number(name.format(link=case.words, dim=at["dim"].item()), at.item())
         for case in _CASES
-        if f"kernel_{case.k}" in view.data
-        for at in view.theory[f"kernel_{case.k}, aligning"]["exponent"]
+        if case.k > 1 and f"kernel_{case.name}" in view.data
+        for at in view.theory[f"kernel_{case.name}, aligning"]["exponent"]
     ]
 
 
 def _panel(case: _Case) -> ex.Panel:
     """Risk over the spike."""
-    k = case.k
-    aligns = [ex.Mark(1 - 1 / k, f"gradient aligns, 1 - 1/{k}"), ex.Mark(2 / 3, "kernel, 1 - 1/3")]
+    kernel, network = 1 - 1 / case.p, 1 - 1 / case.k
+    marks = [ex.Mark(network, f"network, 1 - 1/{case.k}")] if 1 < case.k < case.p else []
     return ex.Panel(
-        ex.Overlay(ex.Of("risk", f"network_{k}"), "spike", None),
-        ex.Overlay(ex.Of("risk", f"kernel_{k}"), "spike", "theory, {words}", series=1),
-        ex.Overlay(ex.Of("risk", f"features_{k}"), "spike", None, series=2),
-        *(aligns if k < 3 else [ex.Mark(2 / 3, "both, 1 - 1/3")]),
+        ex.Overlay(ex.Of("risk", f"network_{case.name}"), "spike", None),
+        ex.Overlay(ex.Of("risk", f"kernel_{case.name}"), "spike", "theory, {words}", series=1),
+        ex.Overlay(ex.Of("risk", f"features_{case.name}"), "spike", None, series=2),
+        *marks,
+        ex.Mark(kernel, f"kernel, 1 - 1/{case.p}" if case.k < case.p else f"both, 1 - 1/{case.p}"),
         x=r"exponent g of the spike, $\theta = d^g$",
         y="risk (1: nothing is learned)",
         legend="upper left",
         xlim=(0, 0.85),
-        ylim=(0, 1.7),
+        ylim=(0, 2.0),
     )
 
 
@@ -144,42 +164,57 @@ EXHIBIT = ex.Exhibit(
     papers=("ba2023", "mousavi2023"),
     protocol="Relu networks with Gaussian biases, n = 2d: one step so large that the start is forgotten, new biases as "
     "wide as the features, ridge regression with leave-one-out on 2d fresh samples. Kernel exp(<x, y>/d) and as many "
-    "random relu neurons as the network has, at their best ridge. Contrast at theta = d^.4 for He2 + He3 (k = 2) and "
-    "d^.5 for He3 (k = 3), both below 1 - 1/k: the condition is sufficient, not sharp. Where the gradient's "
+    "random relu neurons as the network has, at their best ridge. Five targets, k = 1, 2, 3 and p = 3, 4: each network "
+    "at theta = d^(1 - 1/k + .1), its control at d^.1, and the kernel where the network is. Where the gradient's "
     "signal-to-noise is 1 is computed exactly, to d = 10^12.",
     caption="Points are means over seeds with two standard errors; the line is the kernel's theory at this d; dotted, "
     "where the limits of large d change.",
     studies=studies,
     theory=theory,
     checks={
-        "k = {k}, theta = d^{spike:g}: the network learns (risk < 0.5 of the variance)": [
+        "{link}, theta = d^{spike:g}, above d^(1 - 1/{k}): the network learns (risk < 0.5 of the variance)": [
+            _learns(case) for case in _CASES
+        ],
+        "{link}, theta = d^{spike:g}: the kernel leaves half as much again as the network at least": [
+            ex.Ordered([_there("risk", learner, case, case.above) for learner in ("network", "kernel")], least=_MORE)
+            for case in _CASES
+            if case.k < case.p
+        ],
+        "{link}, theta = d^{spike:g}, below d^(1 - 1/{k}): the network learns, as the condition is sufficient only": [
             ex.Contrast(
-                _there(learned, "network", case),
-                [_there(learned, "kernel", case), _there(learned, "features", case)],
+                _there(learned, "network", case, _EARLY[case.name]),
+                [_there(learned, learner, case, _EARLY[case.name]) for learner in ("kernel", "features")],
             )
             for case in _CASES
+            if case.name in _EARLY
         ],
         # Theory of the kernel neglects terms of relative order 1/d; it was within 2% at d = 400.
-        "k = {k}: the kernel's risk is the predicted one": ex.Close(ex.Of("risk", _KERNELS), allowance=(8.0, 1.0)),
-        "k = {k}: as d grows, the gradient of n = 2d samples aligns at 1 - 1/{k}; extrapolated "
+        "{link}: the kernel's risk is the predicted one": ex.Close(ex.Of("risk", _KERNELS), allowance=(8.0, 1.0)),
+        "{link}: as d grows, the gradient of n = 2d samples aligns at 1 - 1/{k}; extrapolated "
         "{aligned:.4f}": ex.Identity(
             lambda view, at: at["aligned"] - (1 - 1 / at["k"]),
             0.01,
             control="the exponent of k = {next}, 1 - 1/{next}",
             control_difference=lambda view, at: at["aligned"] - (1 - 1 / at["next"]),
-            study=_KERNELS,
+            study=_KERNELS[1:],
         ),
     },
     numbers={
-        "k = {k}, theta = d^{spike:g}: risk, {words}": [
-            ex.Value(_there("risk", learner, case), predicted=learner == "kernel", earlier={900: earlier}, by="dim")
+        "{link}, theta = d^{spike:g}: risk, {words}": [
+            ex.Value(_there("risk", learner, case, spike), predicted=learner == "kernel")
             for case in _CASES
-            for learner, earlier in case.earlier.items()
+            for spike in sorted({_BELOW, _EARLY.get(case.name, case.above), case.above})
+            for learner in ("network", "kernel", "features")
+            if learner != "features" or spike in (_BELOW, _EARLY.get(case.name))
         ],
-        "k = {k}: spike exponent of signal-to-noise 1, d = {dim:.0e}": _aligning,
+        "{link}: spike exponent of signal-to-noise 1, d = {dim:.0e}": _aligning,
     },
-    remarks="The network's step forgets its start and its biases are as wide as its features, as measured, with "
-    "nothing tuned; how the earlier prototype chose them is not known, and its risks may differ for that reason.",
-    figure={f"{case.words}: information exponent {case.k}, degree 3": _panel(case) for case in _CASES},
+    remarks="For p = 4 the risk of single runs scatters by a factor of ten: labels of degree 4 have heavy tails.",
+    settled="Before this protocol the quick size and six runs at d = 400 of He1 + He3, He2 + He4 and He3 + He4 were "
+    "seen, which set the numbers of runs and the half in the comparison with the kernel. An earlier protocol had "
+    "d = 900, He2 + He3 and He3 only, and no network below its threshold. A first start at paper size was stopped to "
+    "save time, and spikes d^.25 and d^.7 left out, before any of its results had been looked at. At that size 18 runs "
+    "of the kernel could not tell its prediction for p = 4 from one that is 20% off; it has 36 there.",
+    figure={f"{case.words}: k = {case.k}, p = {case.p}": _panel(case) for case in _CASES},
     shows=("one_gradient_step", "kernels"),
 )

@@ -1,8 +1,8 @@
 """Gradient flow on one batch finds the direction of a single-index target (Bietti et al. 2022, arXiv:2210.15651).
 
-The theorem: with n of order max(d^s, d^((s+3)/2)) samples, s the information exponent, 1 - |m| is of order
-max(d/n, d^4/n^2) at most. Seen here: the larger s, the more samples it takes, fewer than the theorem asks for; and well
-above, 1 - |m| = K d/n, with a constant that is computed.
+The theorem: with n of order max(d^s, d^((s+3)/2)) samples, s the information exponent, a start succeeds with
+probability .49 at least, and then 1 - |m| is of order max(d/n, d^4/n^2) at most. Put to the test at several d, for
+single starts, with the constant 1 in front of n; and 1 - |m| = K (d - 1)/n, with a K that is computed.
 """
 
 from __future__ import annotations
@@ -14,44 +14,81 @@ import numpy as np
 
 from featlab import exhibits as ex
 
-RECOVERED = 0.8  # projecting a linear target on n < d samples gives sqrt(n/d), .56 for n = d^.75
-TARGETS = {1: "h1", 2: "He2(h1)/sqrt(2)", 3: "He3(h1)/sqrt(6)"}
-# Information exponent -> dimension; and powers of it that n goes through. The last ones are well above what it takes.
-_POWERS = {1: [0.75, 1, 1.25, 1.5, 1.75, 2, 2.25], 2: [1, 1.25, 1.5, 1.75, 2], 3: [1, 1.5, 1.75, 2, 2.25, 2.5]}
-_SIZES: dict[ex.Size, tuple[dict[int, int], dict[int, list[float]], dict[str, Any]]] = {
-    ex.Size.QUICK: ({1: 100}, {1: [1.7]}, {"seeds": 24, "restarts": 1, "time": 80.0}),
-    ex.Size.PAPER: ({1: 100, 2: 100, 3: 40}, _POWERS, {"seeds": 12, "restarts": 8, "time": 200.0}),
-    ex.Size.LARGE: (
-        {1: 400, 2: 200, 3: 60}, {**_POWERS, 3: [*_POWERS[3], 2.75]}, {"seeds": 12, "restarts": 8, "time": 400.0}
-    ),
-}  # fmt: skip
+RECOVERED = 0.8  # projecting a linear target on d/2 samples gives sqrt(1/2)
+PROBABILITY = 0.49
+HERMITE, AUTHORS = "He_s", "hats"
+_LINKS = {1: "h1", 2: "He2(h1)/sqrt(2)", 3: "He3(h1)/sqrt(6)"}
+_TEACHERS = {1: "hats", 2: "hats-two"}  # names in the catalogue; of the third see the remarks
+_DIMS: dict[ex.Size, Mapping[int, tuple[int, ...]]] = {
+    ex.Size.QUICK: {1: (20,)},
+    ex.Size.PAPER: {1: (10, 20, 40, 80), 2: (10, 20, 40), 3: (10, 20, 30)},
+    ex.Size.LARGE: {1: (20, 40, 80), 2: (20, 40, 80), 3: (20, 30, 40)},
+}
+_BETWEEN = (1.0, 1.5, 2.0)  # powers of d that n goes through, from d/2 up to what the theorem asks for
+_OPTIONS: dict[ex.Size, dict[str, Any]] = {
+    ex.Size.QUICK: {"seeds": 24, "restarts": 1, "time": 80.0},
+    ex.Size.PAPER: {"seeds": 24, "restarts": 4, "time": 200.0},
+    ex.Size.LARGE: {"seeds": 24, "restarts": 4, "time": 400.0},
+}
 _RULE = {
-    "learner": "tied-flow", "width": 100, "bias_scale": 1.5, "penalty": 0.01, "noise": 0.01, "frozen_time": 40.0,
+    "learner": "tied-flow", "width": 100, "bias_scale": 1.5, "penalty": 0.01, "frozen_time": 40.0,
     "interval": 20.0, "max_steps": 20_000, "design": "dense",
     "observe": ["overlap", "restart_cosine", "restart_loss", "restart_knots", "restart_signs", "restart_second_layer"],
 }  # fmt: skip
-# |m| of a prototype, by exponent, dimension and power; and its share of starts that succeed.
-_EARLIER = {
-    (1, 100, 0.75): 0.38, (1, 100, 1.0): 0.934, (1, 100, 1.5): 0.9993, (2, 100, 1.0): 0.20, (2, 100, 1.25): 0.52,
-    (2, 100, 1.5): 0.991, (2, 100, 2.0): 0.9994, (3, 40, 1.5): 0.44, (3, 40, 1.75): 0.76, (3, 40, 2.0): 0.973,
-    (3, 40, 2.5): 0.998,
-}  # fmt: skip
-_SHARES = {1: 1.0, 2: 0.5, 3: 0.37}
-# Samples over dimension from which on the first order in d/n is shown, and its exponent fitted: the next is d/n of it.
-_MANY, _FAR = 12, 30
+_MANY = 12  # samples over dimension from which on the first order in d/n is computed
+# What is judged of many batches: the constant K, at one d and n for every target, and the order of the exponents.
+_PRECISE, _ORDER = "precise", "order"
+_PRECISE_SIZES: dict[ex.Size, dict[str, Any]] = {
+    ex.Size.QUICK: {"dim": 100, "samples": [4000], "seeds": 48},
+    ex.Size.PAPER: {"dim": 40, "samples": [2000], "seeds": 80},
+    ex.Size.LARGE: {"dim": 80, "samples": [8000], "seeds": 80},
+}
+_MORE = {(ex.Size.PAPER, 3): 200, (ex.Size.LARGE, 3): 200}  # batches where fewer could not tell
+_ORDER_SIZES: dict[str, Any] = {"dim": 20, "samples": [round(20**1.5)], "seeds": 96}
+_AT_REST = 0.1  # of 1 - |m|: by how much |m| may change in the last interval
 
 
 def studies(size: ex.Size) -> Mapping[str, ex.Part]:
-    """For each information exponent, the flow on n = d^kappa samples."""
-    dims, powers, options = _SIZES[size]
-    fixed = {**_RULE, **options, "times": [0.0, options["time"] / 2, options["time"]]}
+    """For each information exponent and dimension, the flow on more and more samples."""
+    from featlab.targets.literature import catalogue
 
-    def part(s: int, dim: int) -> ex.Part:
-        samples = [round(dim**power) for power in powers[s]]
-        own = {"target": TARGETS[s], "dim": dim}
-        return ex.Part(ex.Study({**fixed, **own}, {"samples": samples}, key=40 + s), facts={"s": s})
+    options = _OPTIONS[size]
+    end = options["time"]
+    fixed = {**_RULE, **options, "times": [0.0, end]}
 
-    return {f"s{s}": part(s, dim) for s, dim in dims.items()}
+    def part(role: str, family: str, s: int, dim: int, samples: list[int], key: int, **other: Any) -> ex.Part:
+        known = catalogue[_TEACHERS[s]] if family == AUTHORS else None
+        own = {"target": known.text if known else _LINKS[s], "noise": known.noise if known else 0.01, "dim": dim}
+        study = ex.Study({**fixed, **own, **other}, {"samples": samples}, key=key + s + (10 if known else 0))
+        facts = {"s": s, "family": family, "role": role}
+        return ex.Part(study, words=f"{family}, s = {s}, d = {dim}", facts=facts)
+
+    shares, precise, order = {}, {}, {}
+    for family, s in [(HERMITE, s) for s in _DIMS[size]] + [
+        (AUTHORS, s) for s in _TEACHERS if size is not ex.Size.QUICK
+    ]:
+        between = _BETWEEN if family == HERMITE and size is not ex.Size.QUICK else ()
+        for dim in _DIMS[size][s]:
+            shares[_name(family, s, dim)] = part("", family, s, dim, _samples(dim, s, between), 40)
+        rest = {"times": [0.0, end - _RULE["interval"], end]}
+        sizes = {**_PRECISE_SIZES[size], **rest}
+        sizes["seeds"] = _MORE.get((size, s), sizes["seeds"])
+        precise[f"{_PRECISE}-{family.lower()}-s{s}"] = part(_PRECISE, family, s, key=60, **sizes)
+        if family == HERMITE and size is not ex.Size.QUICK:
+            order[f"{_ORDER}-s{s}"] = part(_ORDER, family, s, key=80, **_ORDER_SIZES)
+    return {**shares, **precise, **order}
+
+
+def _samples(dim: int, s: int, between: tuple[float, ...]) -> list[int]:
+    """From d/2 up to what the theorem asks for."""
+    from featlab.theory import sufficient_samples
+
+    most = sufficient_samples(dim, s)
+    return [dim // 2, *(round(dim**power) for power in between if dim**power < most), round(most)]
+
+
+def _name(family: str, s: int, dim: int) -> str:
+    return f"{family.lower()}-s{s}-d{dim}"
 
 
 def theory(data: ex.Data) -> ex.Data:
@@ -65,8 +102,7 @@ def theory(data: ex.Data) -> ex.Data:
         rows = [_constants(part.isel(samples=at)) for at in range(samples.size)]
         constants = xr.DataArray(rows, {"samples": samples, "seed": part["seed"]}, ("samples", "seed"))
         overlap = 1 - constants * (dim - 1) / samples
-        limit = overlap.mean("seed", skipna=False).where(samples >= _MANY * dim)
-        found[name] = xr.Dataset({"overlap": overlap, "limit": limit}, {"power": power(part).round(2)})
+        found[name] = xr.Dataset({"overlap": overlap}, {"power": power(part).round(2)})
         many = dim.item() * np.geomspace(_MANY / 3, samples[-1].item() / dim.item() * 3, 30)
         line = 1 - constants[-1].mean() * (dim - 1) / xr.DataArray(many, dims="samples", coords={"samples": many})
         found[f"{name} line"] = xr.Dataset({"overlap": line, "dim": dim}).set_coords("dim")
@@ -85,13 +121,22 @@ def _constants(runs: ex.Dataset) -> list[float]:
 
     fixed, last = ex.parameters_at(runs), runs.isel(time=-1)
     goal, found = target(fixed["target"], noise=fixed["noise"]), []
+    moved = _last_change(runs)
     for seed in range(last.sizes["seed"]):
         best = last.isel(seed=seed, restart=int(np.argmin(last["restart_loss"].values[seed])))
         cosine = best["restart_cosine"].values[0]
         neurons = Neurons(best["restart_knots"].values, best["restart_signs"].values)
         reached = (fixed["penalty"], 1 if cosine > 0 else -1, best["restart_second_layer"].values)
-        found.append(direction_error(goal, neurons, *reached) if abs(cosine) >= RECOVERED else np.nan)
+        rests = moved[seed] < _AT_REST * (1 - abs(cosine))
+        many = abs(cosine) >= RECOVERED and rests and fixed["samples"] >= _MANY * fixed["dim"]
+        found.append(direction_error(goal, neurons, *reached) if many else np.nan)
     return found
+
+
+def _last_change(runs: ex.Dataset) -> np.ndarray:
+    """By how much |m| of the chosen start changed between the last two looks; zero where only start and end are."""
+    looks = abs(runs["overlap"]).transpose("seed", "time", ...).values.reshape(runs.sizes["seed"], runs.sizes["time"])
+    return abs(looks[:, -1] - looks[:, -2]) if runs.sizes["time"] > 2 else np.zeros(len(looks))
 
 
 def cosine(data: ex.Dataset) -> ex.Array:
@@ -104,119 +149,112 @@ def error(data: ex.Dataset) -> ex.Array:
     return (1 - cosine(data)).assign_coords(ratio=data["samples"] / data["dim"])
 
 
-def far_error(data: ex.Dataset) -> ex.Array:
-    """1 - |m| where n/d is large and every run has found the direction."""
-    found = (cosine(data).isel(time=-1) > RECOVERED).all("seed")
-    return error(data).where(found & (data["samples"] >= _FAR * data["dim"]))
-
-
 def succeeded(data: ex.Dataset) -> ex.Array:
-    """The share of starts that find the direction."""
-    return (abs(data["restart_cosine"]) > RECOVERED).mean(["restart", "direction"])
+    """The share of a seed's starts, each for itself, that find the direction."""
+    return (abs(data["restart_cosine"]) > RECOVERED).mean(["restart", "direction"]).assign_coords(power=power(data))
 
 
-def _theorem(axes: Any, view: ex.View) -> None:
-    from featlab.figures.panels import mark
-    from featlab.theory.tied.rates import sufficient_samples
-
-    for name, part in view.data.items():
-        dim, s = part["dim"].item(), int(name[1:])
-        mark(axes, np.log(sufficient_samples(dim, s)) / np.log(dim), f"theorem, s = {s}")
+def _shares(s: int) -> ex.Panel:
+    """The share of starts that succeed over n, of one exponent at all its dimensions."""
+    return ex.Panel(
+        ex.Overlay(
+            ex.Of(succeeded, where=_END),
+            "power",
+            None,
+            "{family}, d = {dim}",
+            only=lambda at: at["s"] == s and not at["role"],
+        ),
+        ex.Mark(PROBABILITY, "probability .49", along="y"),
+        x="log n / log d",
+        y="share of starts that succeed",
+        legend="upper left",
+        ylim=(-0.03, 1.5),
+    )
 
 
 _END = {"time": ex.LAST}
-_MOST = ex.Of(cosine, where={**_END, "samples": ex.LAST}, words="n = {samples}")
+_MOST = {**_END, "samples": ex.LAST}
 
 EXHIBIT = ex.Exhibit(
     id="tied-recovery",
     title="One batch, one direction: found",
-    claim="Projected gradient flow on one batch finds the direction of a single-index target, from more samples the "
-    "larger its information exponent s, with an error 1 - |m| of order d/n.",
+    claim="Projected gradient flow on max(d^s, d^((s+3)/2)) samples finds the direction of a single-index target of "
+    "information exponent s with probability .49 at least, with an error 1 - |m| of order d/n.",
     document=ex.TIED_NETWORK,
     papers=("bietti2022",),
-    protocol="Targets He_s/sqrt(s!), label noise of standard deviation .1, N = 100 relu neurons with biases "
-    "N(0, 1.5^2) and random signs, lambda = .01; theta alone up to T0 = 40, then both layers up to T; of several "
-    "random starts the one with the lowest training loss. T and the number of starts are ours: the poster leaves them "
-    "open. At a single n the constant is tested up to 2 d/n of itself, given the second layer that each "
-    "seed has reached.",
-    caption="Points are means over seeds with two standard errors. Dotted: samples that the theorem asks for. Lines: "
-    "K d/n, computed without fitting.",
+    protocol="Targets He_s/sqrt(s!) with label noise of standard deviation .1, and the authors' piecewise linear "
+    "teachers (hats) with theirs, .01, for s = 1 and 2. N = 100 relu neurons with biases N(0, 1.5^2) and random signs, "
+    "lambda = .01; theta alone up to T0 = 40, then both layers up to T = 200; T, T0 and the factor 1 in front of the "
+    "theorem's n are ours. Four starts on each of 24 batches: each counts for itself, |m| > .8 is success, the share "
+    "that succeeds is held to .49; the control has d/2 samples. K is that of the start with the lowest training loss, "
+    "given the second layer that it has reached; it is tested on batches of its own, of which those count where the "
+    "flow has come to rest, up to 2 d/n of itself.",
+    caption="Points are means over batches, for the error medians, with two standard errors. Dotted: probability .49. "
+    "Lines: K d/n, computed without fitting.",
     studies=studies,
     theory=theory,
     checks={
-        "s = {s}: the direction is found (|m| > 0.8) with n = {samples} samples": (
-            ex.Contrast(
-                _MOST,
-                ex.Of(cosine, where={**_END, "samples": ex.FIRST}, words="n = {samples}"),
-                beyond=RECOVERED,
-                only=lambda at: at["restarts"] > 1,
-            ),
-            ex.Contrast(
-                _MOST,
-                ex.Of(ex.magnitude("restart_cosine"), where={"time": ex.FIRST}, words="the start"),
-                beyond=RECOVERED,
-                only=lambda at: at["restarts"] == 1,
-            ),
+        "{words}: on n = {samples} samples a start succeeds with probability .49 at least": ex.Above(
+            ex.Of(succeeded, where=_MOST),
+            PROBABILITY,
+            ex.Of(succeeded, where={**_END, "samples": ex.FIRST}),
+            "half as many samples as dimensions",
+            only=lambda at: not at["role"],
         ),
-        # The constant is ours; where there are several n, the source's rate is what is judged.
-        "s = {s}: 1 - |m| = K (d - 1)/n": ex.Close(
-            ex.Of(error, where={**_END, "samples": ex.LAST}),
+        "{words}, n = {samples}: 1 - |m| = K (d - 1)/n": ex.Close(
+            ex.Of(error, where=_MOST),
             allowance=lambda at: 2 * at["dim"] / at["samples"],
-            only=lambda at: at["restarts"] == 1,
+            only=lambda at: at["role"] == _PRECISE,
         ),
-        "s = {s}: 1 - |m| falls like 1/n": ex.Exponent(ex.Of(far_error, where=_END), "samples", -1, wrong=-2),
-        "at n = d^1.5, |m| is smaller for a larger information exponent": ex.Ordered(
-            [
-                ex.Of(cosine, f"s{s}", {**_END, "samples": ex.Nth(place)}, "{study}")
-                for s, place in ((3, 1), (2, 2), (1, 3))
-            ]
+        "d = 20, n = d^1.5: fewer starts succeed for a larger information exponent": ex.Ordered(
+            [ex.Of(succeeded, f"{_ORDER}-s{s}", _MOST, f"s = {s}") for s in (3, 2, 1)], least=0.2
         ),
     },
     numbers={
-        "|m|, s = {s}, d = {dim}, n = d^{power:g}": ex.Value(
-            ex.Of(cosine, where=_END), "limit", each="samples", earlier=_EARLIER, by=("s", "dim", "power")
-        ),
-        "|m| at half the time, s = {s}, n = d^{power:g}": ex.Value(
-            ex.Of(cosine, where={"time": ex.Nth(1)}), False, each="samples", earlier=_EARLIER, by=("s", "dim", "power")
-        ),
-        "share of starts that succeed, s = {s}, n = {samples}": ex.Value(
-            ex.Of(succeeded, where={**_END, "samples": ex.LAST}), False, error=False, earlier=_SHARES, by="s"
+        "|m| of the chosen start, {words}, n = {samples}": ex.Value(ex.Of(cosine, where=_END), each="samples"),
+        "share of starts that succeed, {words}, n = {samples}": ex.Value(
+            ex.Of(succeeded, where=_END), False, each="samples"
         ),
     },
     remarks=(
         (
-            "Both conditions of the theorem are sufficient: the flow succeeds with fewer samples than "
-            "max(d^s, d^((s+3)/2)), and its second error term d^4/n^2 is not seen."
+            "The theorem's other error term, d^4/n^2, is not seen: at these n it is of order 1, 1/d and 1/d^2 for "
+            "s = 1, 2 and 3, and the error is of order d/n. K is derived here, not by the source: where it fails, at "
+            "paper size for He3 (17% too small at n = 50 d), our allowance for the next order does, not the theorem."
         ),
         (
-            "The prototype's smaller |m| at few samples fit a shorter flow with few seeds best. Its total time is not "
-            "stated; 24 seeds at T = 80, 100 and 200 give .48, .50, .54 for s = 1, n = d^.75 (.38), and for s = 3 .46, "
-            ".49 and .56 at n = d^1.5 (.44), .71, .79 and .95 at n = d^1.75 (.76); a seed scatters by .09, .25 and .3. "
-            "Its share of .37 of starts that succeed for s = 3 is that of T = 80 to 100 too; at T = 200 it is .6."
+            "A bound is refused only beyond doubt. At paper size the shares of the authors' s = 2, .38(5) at d = 20 "
+            "and .41(5) at d = 40, are below .49, with p = .02 and .07 where .01 refuses: open, with this factor 1."
         ),
-        "Lowest training loss with or without the penalty chooses nearly the same starts.",
         (
-            "The constant K of the error K (d - 1)/n is derived here, not by the source. At several n it is shown "
-            "beside the numbers and does not decide. This was settled after the paper size had missed it by 11% (3.7 "
-            "standard errors, 12 seeds) at the largest n of s = 1; twelve other seeds there, in double precision, gave "
-            "n (1 - |m|)/(d - 1) = .0059(3) against K = .0058."
+            "The authors' teacher for s = 3 has a third coefficient of -.016, the next ones being .22 and .06: what "
+            "the theorem's order hides is of order 1/.016^2 there, and d^3 samples are no test of it."
         ),
     ),
+    settled="Before this protocol a pilot of four batches at d = 20 was seen: shares 1, .66, .5 for He_s, .66 and .56 "
+    "for the authors' teachers of s = 1 and 2, and .06 for that of s = 3 at n = d^3, which was left out for the reason "
+    "above. An earlier protocol had one d for each s and did not judge K where there were several n, after it had "
+    "missed by 11% (3.7 standard errors) at 1 - |m| = 2e-5, near the rounding of 32 bits; it is judged again. After "
+    "the first run at paper size three checks could not tell: the order of s = 2 and 3 (p = .058), and K of He3 and of "
+    "the authors' s = 2, where one run of 24 had not come to rest. Order and K have batches of their own since, drawn "
+    "afresh, 80 of them, and 120 more for He3, whose K they could not tell from one that is 20% off; the shares are "
+    "those of the first run.",
     figure={
-        "When the direction is found": ex.Panel(
-            ex.Overlay(ex.Of(cosine, where=_END), "power", None, "s = {s}, d = {dim}"),
-            _theorem,
-            x="log n / log d",
-            y="overlap |m|",
-            legend="lower right",
-            xlim=(0.7, 3.05),
-            ylim=(0, 1.05),
-        ),
-        "How well it is found": ex.Panel(
-            ex.Overlay(ex.Of(error, where=_END, theory="{study} line"), "ratio", "K d/n, s = {s}, d = {dim}", ""),
+        **{f"s = {s}: single starts that succeed": _shares(s) for s in _LINKS},
+        "How well the direction is found": ex.Panel(
+            ex.Overlay(
+                ex.Of(error, where=_END, theory="{study} line"),
+                "ratio",
+                "",
+                "",
+                only=lambda at: not at["role"],
+                summary=ex.median,
+            ),
+            x="n / d",
             y="error 1 - |m|",
             xscale="log",
             yscale="log",
+            legend=None,
         ),
     },
 )
