@@ -86,7 +86,8 @@ def _output(output: Any, section: str, name: str, pictures: dict[str, bytes]) ->
     if output["output_type"] == "stream":
         if output["name"] == "stderr":
             raise ValueError(f"{name} writes to stderr: {output['text']}")
-        yield f"```text\n{output['text'].rstrip()}\n```"
+        if output["text"].strip():  # a picture of text, as rich makes it, comes after an empty line
+            yield f"```text\n{output['text'].rstrip()}\n```"
         return
     data = output["data"]
     if "image/png" in data:
