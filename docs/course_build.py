@@ -86,15 +86,14 @@ def _output(output: Any, section: str, name: str, pictures: dict[str, bytes]) ->
     if output["output_type"] == "stream":
         if output["name"] == "stderr":
             raise ValueError(f"{name} writes to stderr: {output['text']}")
-        if output["text"].strip():  # a picture of text, as rich makes it, comes after an empty line
-            yield f"```text\n{output['text'].rstrip()}\n```"
+        yield f"```text\n{output['text'].rstrip()}\n```"
         return
     data = output["data"]
     if "image/png" in data:
         file = f"{name}-{len(pictures) + 1}.png"
         pictures[file] = base64.b64decode(data["image/png"])
         yield f"![Picture {len(pictures)}, of the section: {section}]({file})"
-    else:
+    elif data["text/plain"].strip():  # before a table rich shows an empty line by itself
         yield f"```text\n{data['text/plain']}\n```"
 
 
