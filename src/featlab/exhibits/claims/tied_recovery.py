@@ -248,8 +248,8 @@ EXHIBIT = ex.Exhibit(
     "allowance where 2.6 pass), and the verdict was: contradicted. Two causes were found. The next order in d/n, by "
     "the loop of the first remark: n is 400 d since. And the integrator's tolerance of .01, at which a direction at "
     "rest trembles: s = 1 at n = 200 d had an error 8% above K, and on the same data 1(3)% with .002 and with .0005. "
-    "K has .002 since, drawn afresh; the 11% above were probably that. The quick size was then set after four looks, so "
-    "that the flow comes to rest and 20% can be told.",
+    "K has .002 since, drawn afresh; the 11% above were probably that. The quick size was then set after four looks, "
+    "so that the flow comes to rest and 20% can be told.",
     figure={
         **{f"s = {s}: single starts that succeed": _shares(s) for s in _LINKS},
         "How well the direction is found": ex.Panel(
