@@ -9,14 +9,18 @@ QUICK := tests/targets tests/gaussian tests/experiments tests/learners tests/fig
 	tests/simulation/test_random.py tests/test_import_direction.py tests/test_files.py tests/test_supply.py
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: demo test quick check docs course build oldest bench audit lock clean
+.PHONY: demo test every quick check docs course build oldest bench audit lock clean
 
 # The main job, once, on the README's example: prints the explanation and writes it as a page with pictures.
 demo: $(VENV)/.installed
 	$(BIN)/featlab explain "He4(h1) + sign(h1*h2*h3)" --dim 1000 --html explanation.html
 
-# Lint, format, types and every test. Two processes, each with one thread for linear algebra: more would fight over cores.
-test: $(VENV)/.installed-dev check
+# Lint, format, types and every test, side by side: either fails the whole. Two processes of tests, each with one thread
+# for linear algebra: more would fight over cores.
+test: $(VENV)/.installed-dev
+	$(MAKE) --no-print-directory --jobs 2 every check
+
+every: $(VENV)/.installed-dev
 	$(PYTEST)
 
 # For every save: about a minute on two cores.

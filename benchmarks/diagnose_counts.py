@@ -19,10 +19,12 @@ _HEAD = (
 )
 _KEYS = ("law", "ratio", "dim", "rank")
 _WORDS = {
-    "angles": "bounds of angles, 95%",
+    "angles": "upper bounds of angles, 95%",
     "label": "orders of the label, 95% at once",
     "functions": "orders of its functions, 95% at once",
 }
+
+_MORE_WORDS = {"lower": "lower bounds of angles, 95%", "medians": "medians of angles: the true one is below, 50%"}
 
 
 def counted(part: str, rows: Sequence[Row]) -> list[Row]:
@@ -54,7 +56,7 @@ def _real(row: Row) -> Row:
 def _group(group: tuple[Any, ...], rows: Sequence[Row]) -> Row:
     rank = group[-1]
     pairs = [(featlab.catalogue[row["target"]], one) for row in rows for one in row["draws"]]
-    bands = [one["band"] for _, one in pairs if "band" in one]
+    bands = [one["band"] for _, one in pairs if one.get("band") is not None]
     astray = [
         inside is None
         for _, one in pairs
@@ -68,6 +70,8 @@ def _group(group: tuple[Any, ...], rows: Sequence[Row]) -> Row:
         "information": sum(one["information"] == entry.information_exponent for entry, one in pairs),
         "generative": sum(one["generative"] == entry.generative_exponent for entry, one in pairs),
         "angles": _held([inside for _, one in pairs for inside in one.get("angles", [])]),
+        "lower": _held([inside for _, one in pairs for inside in one.get("lower", [])]),
+        "medians": _held([inside for _, one in pairs for inside in one.get("medians", [])]),
         "label": _held([one[kind] for _, one in pairs if (kind := "label") in one]),
         "functions": _held([one[kind] for _, one in pairs if (kind := "functions") in one]),
         "band": [float(np.sum(bands)), float(np.sum(np.square(bands))), len(bands)],
@@ -128,11 +132,22 @@ def _numbers(counts: dict[str, int]) -> str:
 
 
 def totals(counts: Sequence[Row]) -> list[str]:
-    """Over all laws of which the statements are made: what holds of what is told, with an interval of 95%."""
-    own = [one for one in counts if one["law"] != AS_THEY_ARE]
-    head = "| | held, of what was told | | cannot tell |"
+    """Over all laws of which the statements are made, and over the other: what holds of what is told, with intervals of
+    95%; directions too many, and those far from the truth of which nothing is told."""
+    found: list[str] = []
+    for name in ("", AS_THEY_ARE):
+        own = [one for one in counts if (one["law"] == AS_THEY_ARE) == bool(name)]
+        if own:
+            found += ["", *_total(name, own)]
+    return found[1:]
+
+
+def _total(name: str, own: Sequence[Row]) -> list[str]:
+    head = f"| {name} | held, of what was told | | cannot tell |"
     table = [head, _rule(head)]
-    for kind, words in _WORDS.items():
+    for kind, words in (_MORE_WORDS | _WORDS).items():
+        if kind not in own[0]:  # counts of a version that did not give it
+            continue
         held, told, unsaid = (sum(one[kind][place] for one in own) for place in range(3))
         table.append(f"| {words} | {held:,} of {told:,} | {_share(held, told)} | {unsaid:,} |")
     total, squares, count = (sum(one["band"][place] for one in own) for place in range(3))
@@ -140,7 +155,31 @@ def totals(counts: Sequence[Row]) -> list[str]:
         mean = total / count
         error = np.sqrt(max(squares / count - mean**2, 0) / (count - 1))
         table.append(f"| bands, nominally 95% at each point | {mean:.1%} of the points | +- {error:.1%} | |")
+    more, draws = (sum(one[kind] for one in own) for kind in ("more", "draws"))
+    table.append(f"| not a direction too many | {draws - more:,} of {draws:,} | {_share(draws - more, draws)} | |")
+    untold, astray = (sum(one["astray"][place] for one in own) for place in range(2))
+    table.append(f"| found more than {_ASTRAY:.0f} degrees off | {untold:,} of {astray:,} not told of | | {untold:,} |")
     return table
+
+
+def put_into(page: str, tables: Sequence[str]) -> str:
+    """A page with these lines in the place of the tables that have the same heads.
+
+    Raises:
+        ValueError: the page has no such table.
+    """
+    old, new = page.split("\n"), list[str]()
+    for line in [*tables, ""]:
+        if line:
+            new.append(line)
+            continue
+        if new[0] not in old:
+            raise ValueError(f"the page has no table with the head {new[0]}")
+        begin = end = old.index(new[0])
+        while old[end].startswith("|"):
+            end += 1
+        old[begin:end], new = new, []
+    return "\n".join(old)
 
 
 def _share(held: int, told: int) -> str:

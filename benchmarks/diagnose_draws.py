@@ -12,7 +12,7 @@ from scipy.special import ndtr
 from scipy.stats import t as student
 
 import featlab
-from featlab.diagnosis.angles import CANNOT_TELL, half_sample_angles
+from featlab.diagnosis.angles import CANNOT_TELL, bootstrap_angles
 from featlab.diagnosis.inputs import describe_columns, normal_scores, prepare
 from featlab.diagnosis.orders import Coefficient, Link, describe_orders, held_out, seen_through
 from featlab.diagnosis.responses import all_responses, hermite_products, smooth_terms
@@ -52,6 +52,7 @@ class Looked:
     Attributes:
         coordinates: isotropic (n, q).
         at: other inputs (m, d) in the same coordinates (m, q), by what these rows have fixed.
+        heavy: whether columns of heavy tails became normal scores.
     """
 
     found: Search
@@ -59,6 +60,7 @@ class Looked:
     responses: np.ndarray
     functions: int
     at: Callable[[np.ndarray], np.ndarray]
+    heavy: bool
 
 
 def looked_at(inputs: np.ndarray, labels: np.ndarray, draw: np.random.Generator) -> Looked:
@@ -77,7 +79,7 @@ def looked_at(inputs: np.ndarray, labels: np.ndarray, draw: np.random.Generator)
 
     responses, functions = all_responses(labels)
     found = search(coordinates.values, responses, functions, draw)
-    return Looked(found, coordinates.values, responses, functions, at)
+    return Looked(found, coordinates.values, responses, functions, at, any(one.ranked for one in columns))
 
 
 def noise_draw(law: str, labels: str, rows: int, dim: int, key: int, seed: int) -> dict[str, Any]:
@@ -110,9 +112,9 @@ def target_draw(name: str, law: str, rows: int, dim: int, key: int, seed: int) -
     if not len(found.rows):
         return answer
     values, responses, functions = looked.coordinates, looked.responses, looked.functions
-    high = half_sample_angles(found, values, responses, functions, draw)[:, 1]
+    median, low, high = bootstrap_angles(found, values, labels, responses, functions, draw).T
     true = angles_to(values, white @ frame, found.rows)
-    held = held_out(found, values, labels, responses, functions)
+    held = held_out(found, values, labels, responses, functions, heavy_inputs=looked.heavy)
     orders = describe_orders(held)
     fresh, fresh_white = drawn_inputs(law, _FRESH, dim, draw)
     fresh_labels = clean(fresh_white) + noise * draw.standard_normal(_FRESH)
@@ -120,15 +122,20 @@ def target_draw(name: str, law: str, rows: int, dim: int, key: int, seed: int) -
     return answer | {
         "information": orders.information.value,
         "generative": orders.generative.value,
-        "angles": [bool(one <= bound) if bound < CANNOT_TELL else None for one, bound in zip(true, high, strict=True)],
+        "angles": _held(true <= high, high),
+        "lower": _held(true >= low, high),
+        "medians": _held(true <= median, high),
         "bounds": high.tolist(),
         "true": true.tolist(),
         "label": inside(orders.of_label, truth.label[:, None], truth.fields),
         "functions": inside(orders.of_functions, truth.functions, truth.fields),
-        "band": float(
-            np.mean([band(one, x, fresh_labels) for one, x in zip(orders.links, truth.coordinates.T, strict=True)])
-        ),
+        "band": band(orders.links, truth.coordinates, fresh_labels),
     }
+
+
+def _held(answers: np.ndarray, high: np.ndarray) -> list[bool | None]:
+    """Whether a bound holds, of each direction; None where nothing is told."""
+    return [bool(one) if bound < CANNOT_TELL else None for one, bound in zip(answers, high, strict=True)]
 
 
 def angles_to(coordinates: np.ndarray, fields: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -154,11 +161,16 @@ def inside(coefficients: tuple[Coefficient, ...], responses: np.ndarray, fields:
     return not any(missed) if given else None
 
 
-def band(link: Link, field: np.ndarray, labels: np.ndarray) -> float:
-    """The share of a picture's grid at which the band holds the curve of many rows."""
-    terms, _ = smooth_terms(field[:, None])
-    curve = smooth_terms(link.grid[:, None])[0] @ np.linalg.lstsq(terms, labels, rcond=None)[0]
-    return float(np.mean(np.abs(curve - link.mean) <= link.half_width))
+def band(links: tuple[Link, ...], fields: np.ndarray, labels: np.ndarray) -> float | None:
+    """The share of the pictures' grids at which the band holds the curve of many rows; None where none is given."""
+    if not all(np.isfinite(link.half_width).all() for link in links):
+        return None
+    shares = []
+    for link, field in zip(links, fields.T, strict=True):
+        terms, _ = smooth_terms(field[:, None])
+        curve = smooth_terms(link.grid[:, None])[0] @ np.linalg.lstsq(terms, labels, rcond=None)[0]
+        shares.append(np.mean(np.abs(curve - link.mean) <= link.half_width))
+    return float(np.mean(shares))
 
 
 def real_draw(name: str, text: str, key: int, seed: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -52,6 +53,13 @@ def _put_whole(cache: LRUCache, key: str, value: bytes) -> None:
     unfinished = Path(str(cache.path)) / f"{key}-{os.getpid()}"
     unfinished.write_bytes(value)
     unfinished.replace(unfinished.with_name(f"{key}-cache"))
+
+
+def pytest_collection_finish() -> None:
+    """What was imported is not searched for garbage, and what is traced less often: a tenth of the time of a test that
+    traces much."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(scope="module", autouse=True)

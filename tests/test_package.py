@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import os
 import re
 import subprocess
 import sys
@@ -76,7 +77,7 @@ def test_types_are_seen(tmp_path: Path) -> None:
     lines += ["def wrong(t: featlab.Target) -> None:", "    t.nonsense"]
     script = tmp_path / "script.py"
     script.write_text("\n".join(lines), encoding="utf-8")
-    cache = ["--cache-dir", str(ROOT / ".mypy_cache"), "--python-version", "3.11"]
+    cache = ["--cache-dir", os.environ.get("MYPY_CACHE_DIR", str(ROOT / ".mypy_cache")), "--python-version", "3.11"]
     run = subprocess.run(
         [sys.executable, "-m", "mypy", *cache, str(script)], capture_output=True, text=True, cwd=ROOT, check=False
     )

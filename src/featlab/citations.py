@@ -242,6 +242,27 @@ _PAPERS = (
     ),
     Citation("saad1995", "Saad, Solla", 1995, "On-line learning in soft committee machines"),
     Citation(
+        "mei2018",
+        "Mei, Montanari, Nguyen",
+        2018,
+        "A mean field view of the landscape of two-layer neural networks",
+        "1804.06561",
+    ),
+    Citation(
+        "rotskoff2018",
+        "Rotskoff, Vanden-Eijnden",
+        2018,
+        "Trainability and accuracy of neural networks: an interacting particle system approach",
+        "1805.00915",
+    ),
+    Citation(
+        "loureiro2021",
+        "Loureiro, Gerbelot, Cui, Goldt, Krzakala, Mezard, Zdeborova",
+        2021,
+        "Learning curves of generic features maps for realistic datasets with a teacher-student model",
+        "2102.08127",
+    ),
+    Citation(
         "johnstone2001",
         "Johnstone",
         2001,

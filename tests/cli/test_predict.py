@@ -37,6 +37,13 @@ def test_table_says_what_is_predicted() -> None:
     assert "Dynamical mean field of full-batch steps at n/d = 3" in words
 
 
+def test_the_title_says_which_limit_it_is() -> None:
+    flow = run(*shlex.split("h1 --learner spherical-flow --dim 100 --samples 1000 --steps 2"))
+    assert "h1 (n to infinity at d = 100)" in " ".join(flow.stdout.split())
+    kernel = run(*shlex.split("h1 --learner kernel-ridge --dim 200 --samples 400"))
+    assert "h1 (at d = 200, where it is large)" in " ".join(kernel.stdout.split())
+
+
 def test_json_is_the_dataset() -> None:
     record = json.loads(run(*SMALL, "--json").stdout)
     student = TwoLayer(start="orthogonal")

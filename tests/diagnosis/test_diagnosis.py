@@ -139,12 +139,23 @@ def test_nothing_is_advised_where_held_out_rows_cannot_show_the_label() -> None:
     assert common.to_dict()["curves"][0]["tails_shown"]
 
 
-def test_what_heavy_tails_do_to_intervals_is_said() -> None:
+def test_nothing_is_told_of_a_label_that_may_have_no_variance() -> None:
+    """Cubes of heavy columns: neither orders of the label nor a band, those of functions all the same. A bounded
+    function of the same columns is told of."""
     draw = np.random.default_rng(8)
     inputs = draw.standard_t(2, (300, 3))
-    words = "intervals of the label, and the bands of pictures, are too narrow"
-    assert words in " ".join(str(featlab.diagnose(inputs, np.tanh(inputs[:, 0]), curves=False)).split())
-    assert words not in " ".join(str(known()).split())
+    heavy, bounded = (
+        featlab.diagnose(inputs, labels, curves=False) for labels in (inputs[:, 0] ** 3, np.tanh(inputs[:, 0]))
+    )
+    words = "The picture has no band: of the label itself nothing can be told."
+    assert words in " ".join(str(heavy).split())
+    assert words not in " ".join(str(bounded).split())
+    record = heavy.to_dict()["orders"]
+    assert record["links"][0]["half_width"] is None
+    assert all(one["half_width"] is None for one in record["of_label"])
+    assert all(one["half_width"] is not None for one in record["of_functions"])
+    assert bounded.to_dict()["orders"]["links"][0]["half_width"] is not None
+    assert "<svg" in heavy.to_html()
 
 
 def test_many_rows_are_bounded_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.diagnose import COUNTS, DEVELOPMENT, PARTS, main
-from benchmarks.diagnose_counts import covered, lines
+from benchmarks.diagnose_counts import counted, covered, lines, put_into
 from benchmarks.diagnose_draws import AS_THEY_ARE, LAWS, explained, looked_at, real_draw, target_draw
 
 from featlab.diagnosis.curve_theory import features_theory, kernel_theory
@@ -70,19 +70,32 @@ def test_the_page_shows_what_was_counted() -> None:
     assert sum(one["draws"] for one in counts["noise"]) == 1000
 
 
-def test_counts_of_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_counts_of_draws_are_published(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Two draws: one with a direction too many, which nothing is told of, and an interval that does not hold."""
     right = {"count": 1, "information": 1, "generative": 1, "angles": [True], "true": [3.0], "label": False}
-    right |= {"functions": True, "band": 0.9}
+    right |= {"functions": True, "band": 0.9, "lower": [True], "medians": [False]}
     more = {**right, "count": 2, "angles": [True, None], "true": [3.0, 88.0], "label": True, "band": 1.0}
+    more |= {"lower": [True, None], "medians": [True, None]}
     case = {"target": "tanh", "rank": 1, "law": "isotropic", "ratio": 10, "dim": 15, "draws": [right, more]}
-    path, kept = tmp_path / "evidence.json", tmp_path / "counts.json"
-    path.write_text(json.dumps({"key": 3, "targets": [case, case | {"law": AS_THEY_ARE}]}), encoding="utf-8")
-    main(["--read", str(path), "--counts", str(kept)])
+    path, kept, page = (tmp_path / name for name in ("evidence.json", "counts.json", "page.md"))
+    cases = {"targets": [case, case | {"law": AS_THEY_ARE}], "noise": [], "real": []}
+    cases["noise"] = [{"law": "isotropic", "labels": "binary", "draws": [{"alarm": True}, {"alarm": False}]}]
+    path.write_text(json.dumps({"key": 3, **cases}), encoding="utf-8")
+    monkeypatch.setattr("benchmarks.diagnose.COUNTS", kept)
+    monkeypatch.setattr("benchmarks.diagnose.PAGE", page)
+    monkeypatch.setattr("benchmarks.diagnose.PARTS", ("noise", "targets"))
+    tables = "\n".join("\n".join([*lines(part, counted(part, cases[part])), ""]) for part in ("noise", "targets"))
+    page.write_text(f"# Page\n\n{tables.replace(' of 2 ', ' of 9 ')}\nEnd\n", encoding="utf-8")
+    main(["--read", str(path), "--publish"])
+    assert page.read_text(encoding="utf-8") == f"# Page\n\n{tables}\nEnd\n"
     said = capsys.readouterr().out
     assert "| isotropic | 10 | 15 | 1 | 1 of 2 | 1 | 2 | 2 | 2 of 2 (1) | 1 of 2 | 2 of 2 | 95% |" in said
     assert "| orders of the label, 95% at once | 1 of 2 | 50.0% (1.3% to 98.7%) | 0 |" in said  # of the first law alone
     assert json.loads(kept.read_text(encoding="utf-8"))["targets"][0]["astray"] == [1, 1]
+    with pytest.raises(ValueError, match="no table with the head"):
+        put_into("another page", ["| a |"])
 
 
 def test_what_is_not_done_in_time_is_not_counted(capsys: pytest.CaptureFixture[str]) -> None:

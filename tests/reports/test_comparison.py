@@ -80,7 +80,7 @@ def test_record_is_plain_data() -> None:
 def test_a_prediction_on_the_screen() -> None:
     theory = both(neurons=1).prediction
     theory["cosine"], theory["risk"] = theory["overlap"] / 2, ("time", np.linspace(2, 1, 6))
-    theory.attrs |= {"outcome": "diverged", "remedy": "take smaller steps"}
+    theory.attrs |= {"limit": "dimension", "outcome": "diverged", "remedy": "take smaller steps"}
     text = " ".join(shown(prediction_text(theory, GiantSteps(), TwoLayer())).split())
     assert "step |cos| h1 overlap h1 risk" in text
     assert "5 0.4500 0.9000 1 Outcome" in text
@@ -90,7 +90,7 @@ def test_a_prediction_on_the_screen() -> None:
 def test_a_prediction_of_the_risk_alone() -> None:
     theory = both(neurons=1).prediction.drop_vars("overlap")
     theory["risk"] = ("time", np.linspace(2, 1, 6))
-    theory.attrs |= {"outcome": "ok", "remedy": ""}
+    theory.attrs |= {"limit": "dimension", "outcome": "ok", "remedy": ""}
     assert "step risk 0 2 1 1.8" in " ".join(shown(prediction_text(theory, GiantSteps(), None)).split())
 
 

@@ -31,3 +31,9 @@ def test_a_search_that_is_not_over_counts_as_long_as_it_was_watched():
 def test_a_planted_overlap_above_the_level_needs_no_search():
     rows = run_point({**POINT, "last": 1.0, "cosine": 0.6}, 7)
     assert [(row["search"], row["reached"]) for row in rows] == [(0.0, 1)] * 4
+
+
+def test_of_several_directions_the_first_that_is_found_ends_it():
+    parity = {**POINT, "target": "sign(h1*h2)", "activation": "He2", "last": 2.0}
+    assert [row["search"] for row in run_point({**parity, "cosine": 0.6}, 7)] == [0.0] * 4
+    assert all(row["search"] > 0 for row in run_point({**parity, "cosine": 0.4}, 7))

@@ -72,6 +72,23 @@ def test_steps_that_overshoot_are_an_outcome():
     assert np.isfinite(found.values["overlap"][0]).all()
 
 
+def test_inner_steps_that_rest_on_rare_samples_are_told_as_such():
+    """A student He2 with a bias, of which runs at d = 500 have a norm of .988(6) at t = 2 where the mean over all
+    samples gives 1.122; at d = 10^12 there are enough of them. Smaller inner steps, and relu, are safe."""
+
+    def found(inner, activation="He2", dim=500):
+        learner = Extragradient(StepLaw(0.05, 1), StepLaw(inner, 1))
+        return predict("0.77*h1", learner, [0, 1, 2], [[0.32]], activation=activation, bias=0.3, dim=dim)
+
+    steep, far = found(0.06), found(0.06, dim=10**12)
+    assert (steep.outcome, far.outcome) == ("rare inputs", "ok")
+    assert np.sqrt(far.values["gram"][2, 0, 0]) == pytest.approx(1.1224, abs=1e-4)
+    assert np.isfinite(steep.values["gram"][:2]).all()
+    assert np.isnan(steep.values["gram"][2]).all()
+    assert "rests on samples that 10 runs of 1,000 do not contain" in steep.words
+    assert (found(0.02).outcome, found(0.06, "relu").outcome) == ("ok", "ok")
+
+
 @pytest.mark.parametrize("end", [1e5, 1e6])
 def test_a_long_search_is_no_standstill(end):
     """The control: a first step that is tried far too long, a plateau, and a rise within a small part of the time."""

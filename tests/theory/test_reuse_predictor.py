@@ -13,8 +13,8 @@ from featlab.errors import InvalidParameter
 from featlab.learners import OnlineSgd, ReusedBatch, StepLaw, TwoLayer
 from featlab.outcome import Outcome
 from featlab.targets import target
+from featlab.theory.online.rare import rare_share
 from featlab.theory.question import NoPrediction, Question, Start
-from featlab.theory.reuse.dmft import rare_share
 from featlab.theory.reuse.predictor import _RESOLUTIONS, Quadrature, predict_reuse
 
 

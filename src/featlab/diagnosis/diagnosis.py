@@ -10,7 +10,7 @@ import numpy as np
 
 from featlab.analysis import Analysis, analyse
 from featlab.analysis.budget import Tell
-from featlab.diagnosis.angles import CANNOT_TELL, half_sample_angles
+from featlab.diagnosis.angles import CANNOT_TELL, bootstrap_angles
 from featlab.diagnosis.curve_theory import fitted_energies
 from featlab.diagnosis.curves import Curve, learning_curves
 from featlab.diagnosis.inputs import Inputs, describe_columns, norm_spread, prepare
@@ -33,8 +33,8 @@ class Directions:
 
     Attributes:
         loadings: (k, d) unit rows, on standardised columns.
-        angles: of each, the median of its angle to the span of the true ones and a bound that holds with 95%, in
-            degrees, by halves of the rows; 90 where nothing can be told.
+        angles: of each, to the span of the true ones, in degrees, by a bootstrap (k, 3): median, and a lower and an
+            upper bound that hold with 95% each; 90, 0 and 90 where nothing can be told.
         search: orders, p-values, numbers of permutations.
         searched_rows: on how many rows, drawn at random, all this was done.
     """
@@ -96,13 +96,14 @@ def examine(
     labels, part = table.labels[:rows], coordinates.values[:rows]
     responses, functions = all_responses(labels)
     found, loadings = _signed(search(part, responses, functions, draw), coordinates.matrix)
-    angles, orders = np.zeros((0, 2)), None
+    angles, orders = np.zeros((0, 3)), None
     if len(loadings):
-        say("angles and orders, by halves of the rows")
-        angles = half_sample_angles(found, part, responses, functions, draw)
-        if frame == "standardised" and spectrum.spikes:  # errors have preferred directions, which the bound excludes
-            angles[:] = CANNOT_TELL
-        orders = describe_orders(held_out(found, part, labels, responses, functions))
+        say("angles, by a bootstrap, and orders")
+        angles = bootstrap_angles(found, part, labels, responses, functions, draw)
+        if frame == "standardised" and spectrum.spikes:  # what the label goes with, not what it depends on
+            angles[:] = CANNOT_TELL, 0, CANNOT_TELL
+        heavy = any(one.ranked for one in columns)
+        orders = describe_orders(held_out(found, part, labels, responses, functions, heavy_inputs=heavy))
     directions = Directions(loadings, angles, found, rows)
     say("the fitted link")
     analysis, unanalysed = _analysed(orders, tell)

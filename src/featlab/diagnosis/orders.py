@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb, factorial, inf, sqrt
 
 import numpy as np
@@ -14,6 +14,7 @@ from featlab.diagnosis.responses import (
     label_functions,
     rows_for_tails,
     smooth_terms,
+    tail_index,
 )
 from featlab.diagnosis.search import Search, along, follow
 from featlab.gaussian.hermite import Floats
@@ -23,6 +24,7 @@ CONFIDENCE = 0.95
 _MOST_ORDER = {1: 5, 2: 4, 3: 4, 4: 3}
 _ROWS_EACH = 10
 _GRID = 61
+_LEAST_INDEX = 2.0
 _SHOWN = 0.02  # of the rows, left out of a picture at either end
 
 
@@ -63,7 +65,7 @@ class Exponent:
 @dataclass(frozen=True, eq=False)
 class Link:
     """The label along a direction that other rows have found: its mean on a grid, with a band of nominally
-    95% at each point (counted: docs/your-data.md)."""
+    95% at each point (counted: docs/your-data.md), of infinite width where nothing can be told."""
 
     grid: Floats
     mean: Floats
@@ -104,6 +106,7 @@ class HeldOut:
         label: the same, standardised by mean and deviation of the other half.
         functions: T_l (m, L), as the other half defines them.
         directions: (k, q), of the other half.
+        too_heavy: whether the tails of the label are too much for these rows.
     """
 
     coordinates: Floats
@@ -112,17 +115,26 @@ class HeldOut:
     label: Floats
     functions: Floats
     directions: Floats
+    too_heavy: bool = False
 
 
-def held_out(found: Search, inputs: Floats, labels: Floats, responses: Floats, functions: int) -> HeldOut:
+def held_out(
+    found: Search, inputs: Floats, labels: Floats, responses: Floats, functions: int, *, heavy_inputs: bool = False
+) -> HeldOut:
     """The second half of the rows, which are in random order, through what the first fixes: directions by the steps of
-    a search, functions of the label and its scale. Given the first half, rows of the second are independent."""
+    a search, functions of the label and its scale. Given the first half, rows of the second are independent.
+
+    Tails are those of the labels of both halves: one alone may miss them. The kurtosis of few rows is small, even if
+    there is none at all; `heavy_inputs`, columns of tails that their normal scores hide, may hand them on to the label,
+    which then is asked to have a variance, by Hill's index.
+    """
     middle = len(labels) // 2
     first, second = slice(0, middle), slice(middle, None)
     if np.ptp(labels[first]) == 0:  # a rare class, which the other half then has
         first, second = second, first
     rows = follow(found, inputs[first], responses[first], functions)
-    return seen_through(rows, labels[first], inputs[second], labels[second])
+    too_heavy = len(labels[second]) < rows_for_tails(labels) or (heavy_inputs and tail_index(labels) < _LEAST_INDEX)
+    return replace(seen_through(rows, labels[first], inputs[second], labels[second]), too_heavy=too_heavy)
 
 
 def seen_through(directions: Floats, known: Floats, inputs: Floats, labels: Floats) -> HeldOut:
@@ -156,7 +168,8 @@ def describe_orders(held: HeldOut) -> Orders:
     Orders are looked at as far as there are ten rows for each coefficient, and four times the kurtosis
     E[he_k^4] (3, 15, 93, 639, ..) of the polynomial: beyond, its sums rest on a few rows, and no interval can
     be trusted. The same is asked of the label and of each function of it; where the kurtosis over the rows is larger,
-    nothing is told of its coefficients. Functions of the rank are bounded, and pass but for the fewest rows.
+    or the label's tails are (`held_out`), nothing is told of its coefficients, and of the label no band. Functions of
+    the rank are bounded, and pass but for the fewest rows.
     """
     count, dims = held.fields.shape
     most = _MOST_ORDER.get(dims, 3)
@@ -164,11 +177,15 @@ def describe_orders(held: HeldOut) -> Orders:
         most -= 1
     products = hermite_products(held.fields, most + 2)  # two orders more, for what standardising adds to errors
     of_label = _coefficients(held.fields, products, held.label[:, None], most, first=0)
+    if held.too_heavy:
+        of_label = tuple(replace(one, half_width=inf) for one in of_label)
     of_functions = _coefficients(held.fields, products, held.functions, most, first=1)
     seen = [one for one in of_label if one.visible]
     text = " + ".join(_term(one) for one in seen) if seen else None
     fitted = sum((one.value * products[one.degrees] for one in seen), np.zeros(count))
     links = tuple(_link(one, held.labels) for one in held.coordinates.T)
+    if not any(np.isfinite(one.half_width) for one in of_label):
+        links = tuple(replace(link, half_width=np.full_like(link.mean, inf)) for link in links)
     return Orders(
         of_label,
         of_functions,

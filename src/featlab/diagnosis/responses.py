@@ -19,6 +19,7 @@ _KNOTS = (-1.5, -0.75, 0.0, 0.75, 1.5)
 # What is left of a function after others were taken off it, if less than this, is rounding.
 _NOTHING = 1e-6
 _CUT = 4.0  # standard deviations of a response
+_TAIL = 20  # one row in so many is in the tail
 ROWS_PER_KURTOSIS = 4  # the mean of a square over so many rows is known within half of itself
 
 
@@ -81,6 +82,15 @@ def rows_for_tails(values: Floats) -> float:
         return inf
     centred = values - values.mean()
     return ROWS_PER_KURTOSIS * float(np.mean(centred**4) / np.mean(centred**2) ** 2)
+
+
+def tail_index(values: Floats) -> float:
+    """a of P(|v - median| > t) ~ t^-a, by the largest 5% of values (n,) (Hill 1975, Ann. Statist. 3); infinite where
+    these are all the same. There is a variance for a > 2 alone."""
+    sizes = np.sort(np.abs(values - np.median(values)))[::-1]
+    last = max(5, len(sizes) // _TAIL)
+    above = float(np.mean(np.log(sizes[:last] / sizes[last]))) if sizes[last] > 0 else inf
+    return 1 / above if above > 0 else inf
 
 
 class Fit(NamedTuple):

@@ -34,14 +34,14 @@ def spectrum_figure(spectrum: Spectrum) -> Figure:
 
 
 def links_figure(links: Sequence[Link], label: str) -> Figure:
-    """The label along each direction with a band of 95%."""
+    """The label along each direction with a band of 95%, where it can be told."""
     titles = [f"along direction {place + 1}" for place in range(len(links))]
     figure, every = panels(titles, x="held-out coordinate", y=f"mean of {label}")
     for axes, link in zip(every, links, strict=True):
         axes.plot(link.grid, link.mean, color=ACCENT, linewidth=1.8)
-        axes.fill_between(
-            link.grid, link.mean - link.half_width, link.mean + link.half_width, color=ACCENT, alpha=0.25, linewidth=0
-        )
+        if np.isfinite(link.half_width).all():
+            low, high = link.mean - link.half_width, link.mean + link.half_width
+            axes.fill_between(link.grid, low, high, color=ACCENT, alpha=0.25, linewidth=0)
     return figure
 
 

@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 
 _STYLES = {"agrees": "bold green", "disagrees": "bold red", "cannot tell": "bold yellow"}
 _MOST_CURVES = 2
+# What goes to infinity in a prediction (`featlab.results.LIMITS`), in words.
+_LIMITS = {
+    "dimension": "d to infinity; steps and samples as at d = {dim:,}",
+    "samples": "n to infinity at d = {dim:,}",
+    "sizes": "at d = {dim:,}, where it is large",
+}
 
 
 def comparison_text(run: ComparedRun, learner: Learner, student: Student | None) -> Group:
@@ -58,7 +64,7 @@ def _how(run: ComparedRun) -> str:
 def prediction_text(prediction: xr.Dataset, learner: Learner, student: Student | None) -> Group:
     """The screen: what was asked, the predicted order parameters over time, which limit it is."""
     about = prediction.attrs
-    sizes = f"d to infinity; steps and samples as at d = {about['dim']:,}"
+    sizes = _LIMITS[about["limit"]].format(dim=about["dim"])
     outcome = f"Outcome: {about['outcome']}" + (f"; {about['remedy']}." if about["remedy"] else ".")
     return Group(
         run_title(about["target"], sizes, learner, student),

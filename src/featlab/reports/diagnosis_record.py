@@ -6,6 +6,8 @@ from dataclasses import asdict
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from featlab.reports.diagnosis_advice import advice
 
 if TYPE_CHECKING:
@@ -69,7 +71,7 @@ def _directions(found: Findings) -> dict[str, Any]:
             {
                 "order": step.order,
                 "p_value": step.p_value,
-                "angle": {"median": float(angles[0]), "high": float(angles[1])},
+                "angle": dict(zip(("median", "low", "high"), angles.tolist(), strict=True)),
                 "loadings": dict(zip(found.table.columns, loading.tolist(), strict=True)),
             }
             for step, angles, loading in zip(search.steps, directions.angles, directions.loadings, strict=True)
@@ -88,7 +90,11 @@ def _orders(found: Findings) -> dict[str, Any] | None:
         "of_label": [_coefficient(one) for one in orders.of_label],
         "of_functions": [_coefficient(one) for one in orders.of_functions],
         "links": [
-            {"grid": link.grid.tolist(), "mean": link.mean.tolist(), "half_width": link.half_width.tolist()}
+            {
+                "grid": link.grid.tolist(),
+                "mean": link.mean.tolist(),
+                "half_width": link.half_width.tolist() if np.isfinite(link.half_width).all() else None,
+            }
             for link in orders.links
         ],
         "fitted_link": orders.text,

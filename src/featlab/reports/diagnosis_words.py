@@ -57,7 +57,8 @@ def _inputs(found: Findings) -> Section:
     if ranked:
         said.append(
             f"Normal scores take the place of {len(ranked):,} columns of heavy tails: {_some(ranked)}. Directions are "
-            "sums of these; a label of sums of the columns as they are shows more of them than it has."
+            "sums of these; a label of sums of the columns as they are shows more of them than it has, at larger "
+            "angles than are told."
         )
     said.append(
         f"Coordinates are {inputs.frame}; the square of their norm varies {inputs.norm_spread:.2g} times as much as "
@@ -107,16 +108,16 @@ def _directions(found: Findings) -> Section:
         most = np.argsort(-np.abs(loading))[:_LOADINGS]
         words = ", ".join(f"{loading[column]:+.2f} {found.table.columns[column]}" for column in most)
         rows.append((f"{place + 1}", f"{step.order}", f"{step.p_value:.2g}", _angle(*directions.angles[place]), words))
-    headers = ("direction", "order", "p", "angle (95%)", "loadings on standardised columns")
+    headers = ("direction", "order", "p", "angle", "loadings on standardised columns")
     caption = (
-        "Found at which order; angle in degrees to the span of the true directions, by halves of the rows: median, and "
-        "bound that holds with 95%"
+        "Found at which order; angle in degrees to the span of the true directions, by a bootstrap: median, and lower "
+        "and upper bound that hold with 95% each"
     )
     return Section("Directions", tuple(said), caption, headers, tuple(rows))
 
 
-def _angle(median: float, high: float) -> str:
-    return f"{median:.0f} ({high:.0f})" if high < CANNOT_TELL else "cannot tell"
+def _angle(median: float, low: float, high: float) -> str:
+    return f"{median:.2g} ({low:.2g} to {high:.2g})" if high < CANNOT_TELL else "cannot tell"
 
 
 def _orders(found: Findings) -> Section:
@@ -138,11 +139,8 @@ def _orders(found: Findings) -> Section:
         measured,
         "Intervals hold with 95% for all orders of the label at once, and for all of its functions.",
     ]
-    if any(one.ranked for one in found.inputs.columns):
-        said.append(
-            "Not so where the label depends on columns of heavy tails as they are, not on their normal scores: there "
-            "intervals of the label, and the bands of pictures, are too narrow."
-        )
+    if not any(isfinite(one.half_width) for one in orders.of_label):
+        said.append("The picture has no band: of the label itself nothing can be told.")
     rows = tuple(_order_rows(orders.of_label, orders.of_functions))
     headers = ("He orders", "of the label", "of functions of it, largest")
     return Section(

@@ -206,7 +206,7 @@ _DIAGNOSIS: dict[str, Shape] = {
             {
                 "order": "integer",
                 "p_value": "number",
-                "angle": {"median": "number", "high": "number"},
+                "angle": {"median": "number", "low": "number", "high": "number"},
                 "loadings": {"*": "number"},
             }
         ],
@@ -217,7 +217,7 @@ _DIAGNOSIS: dict[str, Shape] = {
         "generative_exponent": _EXPONENT,
         "of_label": [_ORDER],
         "of_functions": [_ORDER],
-        "links": [{"grid": ["number"], "mean": ["number"], "half_width": ["number"]}],
+        "links": [{"grid": ["number"], "mean": ["number"], "half_width?": ["number"]}],
         "fitted_link": "text?",
         "noise": "number?",
     },

@@ -57,7 +57,7 @@ def _checked(question: Question) -> tuple[TreeTarget, Layerwise]:
     if not isinstance(tree, TreeTarget):
         raise NoPrediction(
             f"{tree.text}: layers trained one after the other are predicted for tree targets, tree(g, P, D); the first "
-            "one alone is ReusedBatch(.., loss='correlation', constraint='spherical'), which is predicted for any link"
+            "one alone is ReusedBatch(loss='correlation', constraint='spherical'), which is predicted for any link"
         )
     if not learner.trains_first:
         raise NoPrediction(f"trained={learner.trained!r}: the first layer is what is predicted, and it is not trained")

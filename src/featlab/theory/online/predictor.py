@@ -19,7 +19,7 @@ moderate.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -36,6 +36,7 @@ from featlab.targets.inputs import Isotropic
 from featlab.telling import Waiting
 from featlab.theory.online.averages import Averages, AveragesOf, Descent, Path
 from featlab.theory.online.committee import erf_committee
+from featlab.theory.online.rare import MOST_RARE, RUNS, rare_share_of
 from featlab.theory.online.rules import Accuracy, averages, sampled
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
 
@@ -201,7 +202,38 @@ def predict_online(
         f"steps / d and gamma d = {motion.scale:.6g}; fluctuations of order 1/sqrt(d) are neglected. "
         f"Gaussian averages: {accuracy.words}."
     )
-    return Prediction(path._asdict(), words, errors, best.outcome, best.remedy, draft=question.draft)
+    told = Prediction(path._asdict(), words, errors, best.outcome, best.remedy, draft=question.draft)
+    return told if descent.reach == 0 else _without_what_is_rare(question, descent, motion, told)
+
+
+def _without_what_is_rare(question: Question, descent: Descent, motion: Motion, told: Prediction) -> Prediction:
+    """The prediction up to the time from which on it rests on samples that no run has: an inner step on a polynomial
+    student makes a force of a high degree in the sample."""
+    overlap, gram = told.values["overlap"], told.values["gram"]
+    for place, step in enumerate(question.steps):
+        states = [at for at in (place - 1, place) if at >= 0 and np.all(np.isfinite(gram[at]))]
+        if step == 0 or not states:
+            continue
+        scale, samples = motion.scale**2 / motion.batch * step / question.dim, float(step * motion.batch)
+        share = max(rare_share_of(question.target, descent, overlap[at], gram[at], scale, samples) for at in states)
+        if share > MOST_RARE:
+            break
+    else:
+        return told
+    early = np.arange(len(question.steps)) < place
+
+    def kept(values: Mapping[str, Floats]) -> dict[str, Floats]:
+        return {name: np.where(early.reshape(-1, *(1,) * (one.ndim - 1)), one, np.nan) for name, one in values.items()}
+
+    words = (
+        f"{told.words} At t = {step / question.dim:g}, {share:.0%} of a squared norm rests on samples that {RUNS} runs "
+        f"of {samples:,.0f} do not contain: no run of this size shows it."
+    )
+    told = replace(told, values=kept(told.values), errors=kept(told.errors), words=words)
+    if told.outcome is not Outcome.OK:  # where the equations end runs may go on, until they meet such a sample
+        return told
+    remedy = "take a smaller inner step, or a student whose slope is bounded, such as relu, tanh or erf"
+    return replace(told, outcome=Outcome.RARE_INPUTS, remedy=remedy)
 
 
 def describe(question: Question, start: Start) -> tuple[Descent, Motion]:

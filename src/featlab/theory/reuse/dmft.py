@@ -190,21 +190,6 @@ def _embedded(points: Points, axes: int) -> Points:
     return replace(points, coordinates=np.pad(points.coordinates, ((0, 0), (0, axes))))
 
 
-def rare_share(weights: Floats, forces: Floats, squares: Floats, scale: float, rarer_than: float) -> float:
-    """Which share of a neuron's squared norm after a step rests on the largest forces, those of samples that together
-    have less than that probability: the largest share of any neuron.
-
-    Args:
-        weights, forces: of the samples, (N,) and (N, p).
-        squares: squared norms before the step (p,).
-        scale: gamma^2 / alpha, by which E[D^2] adds to them.
-    """
-    powers = forces**2
-    order = np.argsort(-powers.sum(axis=1))
-    rare = order[np.cumsum(weights[order]) < rarer_than]
-    return float(np.max(scale * (weights[rare] @ powers[rare]) / (squares + scale * (weights @ powers))))
-
-
 def _step(descent: Descent, weights: Floats, points: Points, force: Floats) -> tuple[Floats, Points, int]:
     """One step: the new weights; points with the mean of their coordinates on the new axes; how many axes are new."""
     known = points.mean(force, points.coordinates)

@@ -26,8 +26,9 @@ from featlab.targets import Target
 from featlab.targets.inputs import Isotropic
 from featlab.telling import duration, tell
 from featlab.theory.online.averages import Path
+from featlab.theory.online.rare import MOST_RARE, RUNS, rare_share
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
-from featlab.theory.reuse.dmft import Descent, Points, frame, rare_share, walk
+from featlab.theory.reuse.dmft import Descent, Points, frame, walk
 
 _PANELS = (-2.5, -1.0, 0.0, 1.0, 2.5)
 # From fine to coarse: nodes on an axis of the link, of the label's noise, of a new axis; cuts of a new axis. Each is
@@ -44,9 +45,6 @@ _MOST_AXES = 600
 _GOOD_ENOUGH = 2e-4
 SAMPLES = 2**14
 REPEATS = 16
-# A step rests on rare samples where more than this share of a squared norm after it is made by samples that so many
-# batches lack.
-_MOST_RARE, _BATCHES = 0.1, 10
 _WORTH_TELLING = 20.0
 _SMOOTH = 3  # a whole line without kinks gets the nodes of this many pieces
 _WIDTH = 2.0**0.5
@@ -210,7 +208,7 @@ def by_sampling(
 def _counting(descent: Descent, found: list[float]) -> Callable[[Floats, Floats, Floats], None]:
     """Adds to a list, for each step, the share that rests on samples which ten batches are not likely to have."""
     scale = descent.step**2 / descent.ratio
-    rarer_than = 0.0 if descent.samples is None else 1 / (_BATCHES * descent.samples)
+    rarer_than = 0.0 if descent.samples is None else 1 / (RUNS * descent.samples)
 
     def watch(weights: Floats, forces: Floats, squares: Floats) -> None:
         found.append(rare_share(weights, forces, squares, scale, rarer_than))
@@ -244,7 +242,7 @@ def predict_reuse(question: Question, start: Start) -> Prediction:
         )
     found = estimate(descent, start.overlap, start.gram, question.steps.tolist(), learner.uses)
     diverged = bool(np.any(np.isnan(found.path.risk)))
-    rare = next((step for step, share in enumerate(found.rare) if share > _MOST_RARE), None)
+    rare = next((step for step, share in enumerate(found.rare) if share > MOST_RARE), None)
     if rare is not None and rare < question.steps[-1]:
         return _resting_on_rare(question, descent, found, rare)
     return Prediction(
@@ -278,7 +276,7 @@ def _resting_on_rare(question: Question, descent: Descent, found: Estimate, step
         errors=kept(found.errors),
         words=(
             f"Dynamical mean field of full-batch steps at n/d = {descent.ratio:g}, {found.method}; after step "
-            f"{step + 1}, {found.rare[step]:.0%} of a squared norm rests on samples that {_BATCHES} batches of n = "
+            f"{step + 1}, {found.rare[step]:.0%} of a squared norm rests on samples that {RUNS} batches of n = "
             f"{descent.samples:,} do not contain: no run of this size shows it."
         ),
         outcome=Outcome.RARE_INPUTS,
