@@ -24,7 +24,7 @@ def test_every_report_is_of_the_claim_as_it_stands():
     """A report whose claim has changed since says so; none of those that are shown may."""
     reports = {id: read_report(RESULTS, id, Size.PAPER) for id in exhibit_ids()}
     found = {id: report for id, report in reports.items() if report is not None}
-    assert [id for id, report in found.items() if is_outdated(find_exhibit(id), report.fixed)] == []
+    assert [id for id, report in found.items() if is_outdated(find_exhibit(id), report.size, report.fixed)] == []
     assert all(report.fixed for report in found.values())
 
 

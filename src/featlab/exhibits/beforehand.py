@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from featlab.errors import FeatlabError
-from featlab.exhibits.protocol import Exhibit
+from featlab.exhibits.protocol import Exhibit, Size
 from featlab.files import write_text
 
 _DIGITS = 16
@@ -45,7 +45,7 @@ class Fixed:
     """A state of a claim's code.
 
     Attributes:
-        digest: of studies, theory, checks and looks, as written; of texts and layout, nothing.
+        digest: of studies, theory, checks and looks, as written; of texts, layout and other sizes, nothing.
         since: when it was first run, in ISO 8601.
         runs: how many runs had been seen by then.
     """
@@ -55,8 +55,11 @@ class Fixed:
     runs: int
 
 
-def protocol_digest(exhibit: Exhibit) -> str | None:
-    """The digest of a claim's code; None where its source cannot be read, as of one typed at a prompt."""
+def protocol_digest(exhibit: Exhibit, size: Size) -> str | None:
+    """The digest of a claim's code at one size; None where its source cannot be read, as of one typed at a prompt.
+
+    What a table by size has for other sizes decides nothing at this one, and is left out.
+    """
     try:
         source = Path(inspect.getsourcefile(exhibit.studies) or "").read_text(encoding="utf-8")
     except (OSError, TypeError):
@@ -65,9 +68,19 @@ def protocol_digest(exhibit: Exhibit) -> str | None:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             node.keywords = [given for given in node.keywords if given.arg not in _SHOWN]
+        if isinstance(node, ast.Dict):
+            entries = [(key, value) for key, value in zip(node.keys, node.values, strict=True) if _is_of(key, size)]
+            node.keys, node.values = [key for key, _ in entries], [value for _, value in entries]
         if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
             node.body = node.body[1:]
     return hashlib.sha256(_dumped(tree).encode()).hexdigest()[:_DIGITS]
+
+
+def _is_of(key: ast.expr | None, size: Size) -> bool:
+    """Whether an entry of a dictionary is not one of another size: `ex.Size.QUICK: ...`."""
+    if not (isinstance(key, ast.Attribute) and isinstance(key.value, ast.Attribute) and key.value.attr == "Size"):
+        return True
+    return key.attr == size.name
 
 
 def _dumped(node: object) -> str:
@@ -89,15 +102,15 @@ def _dumped(node: object) -> str:
     return f"{type(node).__name__}({', '.join(f'{name}={_dumped(given[name])}' for name in kept)})"
 
 
-def fix_protocol(exhibit: Exhibit, directory: Path, runs: int) -> list[Fixed]:
+def fix_protocol(exhibit: Exhibit, size: Size, directory: Path, runs: int) -> list[Fixed]:
     """Write down what is run from now on, if it is new; return all that was.
 
     Args:
-        directory: of the exhibit's results.
+        directory: of the exhibit's results at this size.
         runs: how many are stored there already.
     """
     path = directory / "protocol.json"
-    fixed, digest = _read(path), protocol_digest(exhibit)
+    fixed, digest = _read(path), protocol_digest(exhibit, size)
     if digest is not None and digest != (fixed[-1].digest if fixed else None):
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         fixed = [*fixed, Fixed(digest, now, runs)]
@@ -116,9 +129,9 @@ def fixed_words(fixed: Sequence[Fixed]) -> str:
     return " ".join([begin, *changed])
 
 
-def is_outdated(exhibit: Exhibit, fixed: Sequence[Fixed]) -> bool:
-    """Whether a report is known to be of another state of the claim's code than today's."""
-    digest = protocol_digest(exhibit)
+def is_outdated(exhibit: Exhibit, size: Size, fixed: Sequence[Fixed]) -> bool:
+    """Whether a report of this size is known to be of another state of the claim's code than today's."""
+    digest = protocol_digest(exhibit, size)
     return digest is not None and len(fixed) > 0 and fixed[-1].digest != digest
 
 

@@ -141,7 +141,7 @@ def check_results(exhibit: Exhibit, size: Size, results: Path) -> None:
         make_directory(path.parent)
         check_writable(path)
         stored = [stored_outcomes(place.store) for place in places(exhibit, size, results)]
-        fix_protocol(exhibit, path.parent, sum(map(len, stored)))
+        fix_protocol(exhibit, size, path.parent, sum(map(len, stored)))
     except OSError as fault:
         raise ResultsUnwritable(f"{path.parent}: results cannot be written: {fault_words(fault)}") from fault
 
@@ -176,7 +176,7 @@ def judge_exhibit(exhibit: Exhibit, size: Size, results: Path, look: int = 1) ->
     )
     directory = report_path(results, exhibit.id, size).parent
     try:
-        fixed = fix_protocol(exhibit, directory, sum(map(len, history)))
+        fixed = fix_protocol(exhibit, size, directory, sum(map(len, history)))
         report = replace(report, fixed=fixed, pictures=_pictures(exhibit, view, directory))
         write_report(results, report)
     except OSError as fault:

@@ -142,8 +142,9 @@ def reproduction(entries: Sequence[ReportedExhibit], size: Size) -> str:
 def _warrant(exhibit: Exhibit, report: Report) -> str:
     look, looks = report.looks
     often = f" Decided at look {look} of at most {looks}, each at 1%." if looks > 1 else ""
-    outdated = " The claim's file has changed since: run it again." if is_outdated(exhibit, report.fixed) else ""
-    return f"{fixed_words(report.fixed)}{often}{outdated}"
+    outdated = is_outdated(exhibit, report.size, report.fixed)
+    again = " The claim's file has changed since: run it again." if outdated else ""
+    return f"{fixed_words(report.fixed)}{often}{again}"
 
 
 def _check_notes(check: Check) -> list[str]:
