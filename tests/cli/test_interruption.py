@@ -107,10 +107,9 @@ def leave_slowly(words=""):
 errors.leave_interrupted = leave_slowly
 """,
     "late end": """
-interruption.PATIENCE_SECONDS = 0.5
 end = interruption.end
 def end_late(code):
-    time.sleep(1)
+    time.sleep(interruption.PATIENCE_SECONDS + 1)
     end(code)
 import featlab.cli
 featlab.cli.interruption = types.SimpleNamespace(**{**vars(interruption), "end": end_late})
