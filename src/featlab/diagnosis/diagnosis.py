@@ -11,7 +11,6 @@ import numpy as np
 from featlab.analysis import Analysis, analyse
 from featlab.analysis.budget import Tell
 from featlab.diagnosis.angles import CANNOT_TELL, bootstrap_angles
-from featlab.diagnosis.curve_theory import fitted_energies
 from featlab.diagnosis.curves import Curve, learning_curves
 from featlab.diagnosis.inputs import Inputs, describe_columns, norm_spread, prepare
 from featlab.diagnosis.orders import Orders, describe_orders, held_out
@@ -117,7 +116,7 @@ def examine(
             _even(found, orders),
             seed,
             whitened=frame == "whitened",
-            fitted=fitted_energies(orders) if orders is not None and described.isotropic else None,
+            fitted=orders if described.isotropic else None,
         )
     return Findings(table, described, directions, orders, analysis, unanalysed, measured)
 
