@@ -8,7 +8,8 @@ python -m benchmarks.diagnose --read evidence.json --publish    # counts, and th
 python -m benchmarks.diagnose --only cost               # n = 10^5, d = 10^3: seconds and memory
 
 noise: how often noise shows a direction. targets: those of the catalogue of rank <= 3, on random orthonormal
-directions of inputs of five laws. real: data sets that ship with scikit-learn, and labels planted on their inputs.
+directions of inputs of five laws, with noise of a tenth of the variance or as much as it. real: data sets that ship
+with scikit-learn, and labels planted on their inputs.
 Exponents are right if they are those of the catalogue; a direction more or less is wrong. Coverage: the true angle of
 each direction to the span of the true ones is below its upper bound, above its lower one, and below its median; all
 coefficients of the label, and all of its functions, along the directions of half of the rows are in their intervals at
@@ -35,7 +36,7 @@ import numpy as np
 
 import featlab
 from benchmarks.diagnose_counts import counted, lines, put_into
-from benchmarks.diagnose_draws import AS_THEY_ARE, LAWS, noise_draw, real_draw, shipped, target_draw
+from benchmarks.diagnose_draws import AS_THEY_ARE, LAWS, NOISY, noise_draw, real_draw, shipped, target_draw
 from benchmarks.measuring import RESULTS
 from featlab.files import write_text
 
@@ -47,10 +48,13 @@ PLANTED = ("tanh(h1)", "h1**2", "h1 + h1*h2")
 DEVELOPMENT, EVIDENCE = 0, 11
 # Of targets: the law of the inputs, n/d and d.
 CASES = (
+    ("isotropic", 1.5, 60),
     ("isotropic", 10, 15),
     ("isotropic", 10, 60),
     ("isotropic", 40, 15),
     ("isotropic", 160, 15),
+    (NOISY, 10, 15),
+    (NOISY, 40, 15),
     ("spiked", 40, 15),
     ("heavy-tailed", 40, 15),
     (AS_THEY_ARE, 40, 15),
@@ -77,8 +81,8 @@ def jobs(part: str, draws: int | None, names: list[str], key: int) -> list[Case]
         return [
             (
                 {"target": name, "rank": rank, "law": law, "ratio": ratio, "dim": dim},
-                partial(target_draw, name, law, dim * ratio, dim, key),
-                draws or 8,
+                partial(target_draw, name, law, int(dim * ratio), dim, key),
+                draws or 16,
             )
             for law, ratio, dim in CASES
             for name, rank in ranks.items()

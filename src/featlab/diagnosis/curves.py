@@ -77,13 +77,22 @@ class Curve:
 
 
 def learning_curves(
-    inputs: Floats, labels: Floats, found: int, even: bool, seed: int, *, whitened: bool, fitted: Orders | None
+    inputs: Floats,
+    labels: Floats,
+    found: int,
+    even: bool,
+    seed: int,
+    draw: np.random.Generator,
+    *,
+    whitened: bool,
+    fitted: Orders | None,
 ) -> tuple[Curve, ...]:
     """Each kind of estimator on the same splits of the first rows, which are in random order.
 
     Args:
         inputs: standardised columns (n, d).
         found: how many directions were found, and `even`, whether one of them at the second order.
+        seed: of the estimators; `draw`: of the splits.
         whitened: whether samples are enough for a theory of the linear curve.
         fitted: what is seen of the label, if the inputs are isotropic and Gaussian: there is theory of the kernel, of
             random features and of directions too; else None.
@@ -92,7 +101,6 @@ def learning_curves(
     tested = min(MOST_TESTED, max(count // 4, 1))
     largest = min(MOST_TRAINED, count - tested)
     sizes = tuple(sorted({max(_LEAST, largest >> power) for power in range(_SIZES)}))
-    draw = np.random.default_rng(seed)
     splits = [draw.permutation(count) for _ in range(_SPLITS)]
     variance = labels[:count].var()
     tails_shown = tested >= rows_for_tails(labels[:count])
