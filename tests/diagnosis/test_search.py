@@ -214,6 +214,24 @@ def test_a_class_that_one_half_does_not_have_is_not_told_of() -> None:
     assert (orders.information.value, orders.generative.value) == (None, None)
 
 
+def test_the_label_along_all_directions_together() -> None:
+    """On 400 rows, and the noise by Student's error of a variance; 40 rows are too few for the nine terms of a spline,
+    and of a label with too heavy tails there is none."""
+    draw = np.random.default_rng(4)
+    fields, noise = draw.standard_normal((400, 1)), 0.5 * draw.standard_normal(400)
+    label = np.tanh(2 * fields[:, 0]) + noise
+    half = HeldOut(fields, fields, label, label, label[:, None], np.eye(1))
+    smooth = describe_orders(half).smooth
+    assert smooth is not None
+    assert smooth.noise == pytest.approx(0.25, rel=3 * np.sqrt(2 / 400))
+    places = np.linspace(-2, 2, 9)[:, None]
+    # Nine terms of 400 rows: an error of the noise's deviation times sqrt(9 / 400) in the mean over rows.
+    assert np.abs(smooth.link(places) - np.tanh(2 * places[:, 0])).max() < 4 * 0.5 * np.sqrt(9 / 400)
+    assert describe_orders(replace(half, too_heavy=True)).smooth is None
+    few = HeldOut(fields[:40], fields[:40], label[:40], label[:40], label[:40, None], np.eye(1))
+    assert describe_orders(few).smooth is None
+
+
 def test_an_even_direction_is_known_however_it_was_found() -> None:
     """Estimators that see the first order only are not taken for it."""
     sample = sampled("He2(h1) + h2", 1500, 6, 0)

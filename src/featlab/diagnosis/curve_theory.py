@@ -18,7 +18,7 @@ from featlab.estimators import RandomFeatures
 from featlab.gaussian.activations import activation
 from featlab.gaussian.hermite import Floats
 from featlab.learners.kernel_functions import Kernel, kernel_function
-from featlab.targets import Target
+from featlab.theory.inverse_regression import Labelled
 from featlab.theory.kernels.isotropic import DegreeEnergies, isotropic_risk, multiplicities
 from featlab.theory.kernels.random_features import feature_energies
 from featlab.theory.reduction.found_coordinates import inverse_modes, other_coordinates, used_coordinates
@@ -82,7 +82,7 @@ def features_theory(name: str, width: int, energies: DegreeEnergies, dim: int) -
     return risk
 
 
-def directions_theory(link: Target, found: int, slices: int, dim: int) -> RiskAt:
+def directions_theory(link: Labelled, found: int, slices: int, dim: int) -> RiskAt:
     """The same of `MultiIndexRegressor(SlicedInverseRegression(found))` for labels of variance about 1 without atoms.
 
     The coordinates along the directions, of d, have the law of `theory.reduction.found_coordinates`, those of rows
@@ -106,7 +106,7 @@ def directions_theory(link: Target, found: int, slices: int, dim: int) -> RiskAt
     return risk
 
 
-def _drawn(link: Target, count: int, draw: np.random.Generator) -> tuple[Floats, Floats]:
+def _drawn(link: Labelled, count: int, draw: np.random.Generator) -> tuple[Floats, Floats]:
     """Fields (n, r) and labels (n,)."""
     fields = draw.standard_normal((count, link.rank))
     return fields, link.link(fields) + np.sqrt(link.noise) * draw.standard_normal(count)

@@ -32,7 +32,6 @@ from featlab.estimators import (
     TwoLayerRegressor,
 )
 from featlab.gaussian.hermite import Floats
-from featlab.targets import target
 
 MOST_TRAINED, MOST_TESTED = 1536, 2048
 _SPLITS = 3
@@ -127,15 +126,12 @@ def learning_curves(
 def _isotropic_theories(fitted: Orders, dim: int, found: int) -> dict[str, RiskAt | None]:
     """Of kernels and random features, and along `found` directions of SIR if there are any."""
     energies, features = fitted_energies(fitted), RandomFeatures()
-    if energies is None or fitted.text is None:
-        return {}
-    theories: dict[str, RiskAt | None] = {
-        KERNEL: kernel_theory(KernelRidge().kernel, energies, dim),
-        FEATURES: features_theory(features.activation, features.width, energies, dim),
-    }
-    if found:
-        link = target(fitted.text, noise=fitted.noise)
-        theories[DIRECTIONS] = directions_theory(link, found, SlicedInverseRegression().slices, dim)
+    theories: dict[str, RiskAt | None] = {}
+    if energies is not None:
+        theories[KERNEL] = kernel_theory(KernelRidge().kernel, energies, dim)
+        theories[FEATURES] = features_theory(features.activation, features.width, energies, dim)
+    if found and fitted.smooth is not None:
+        theories[DIRECTIONS] = directions_theory(fitted.smooth, found, SlicedInverseRegression().slices, dim)
     return theories
 
 

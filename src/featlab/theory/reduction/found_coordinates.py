@@ -33,8 +33,7 @@ import numpy as np
 from scipy.linalg import helmert
 
 from featlab.gaussian.hermite import Floats
-from featlab.targets import Target
-from featlab.theory.inverse_regression import labelled_points, slice_moments
+from featlab.theory.inverse_regression import Labelled, labelled_points, slice_moments
 
 _SCRAMBLES = 4
 
@@ -56,7 +55,7 @@ class InverseModes:
     edges: Floats
 
 
-def inverse_modes(target: Target, slices: int) -> InverseModes:
+def inverse_modes(target: Labelled, slices: int) -> InverseModes:
     """Of a target whose labels have no atoms, by Sobol's points."""
     means = np.mean([slice_moments(target, slices, key)[0] for key in range(_SCRAMBLES)], axis=0)
     contrasts = helmert(slices)  # (S - 1, S): means over all slices are zero
