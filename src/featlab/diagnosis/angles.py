@@ -61,7 +61,7 @@ def bootstrap_angles(
     draws = min(_MOST_DRAWS, max(_FEWEST_DRAWS, 1 + _ENOUGH_FREEDOM // (dim - count)))
     inside, others = squared_errors(found, inputs, labels, responses, functions, draws, draw)
     weight = _FOLDS / (2 * _FOLDS - 1)
-    middle = inside[0] ** weight * others[0] ** (1 - weight), np.minimum(inside[1], others[1])
+    middle = np.stack([inside[0] ** weight * others[0] ** (1 - weight), np.minimum(inside[1], others[1])])
     upper = np.where(others[0] >= inside[0], others, inside)
     squared = [
         size * variance_ratio.ppf(level, freedom, draws * freedom)

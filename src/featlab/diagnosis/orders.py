@@ -325,7 +325,7 @@ def _smooth(fields: Floats, label: Floats) -> SmoothLink | None:
     count, width = terms.shape
     if count < _ROWS_EACH * width:
         return None
-    coefficients = np.linalg.lstsq(terms, label, rcond=1e-9)[0]
+    coefficients = np.asarray(np.linalg.lstsq(terms, label, rcond=1e-9)[0], float)
     left = label - terms @ coefficients
     return SmoothLink(coefficients, fields.shape[1], float(left @ left / (count - width)))
 
