@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.diagnose import COUNTS, DEVELOPMENT, PARTS, main
+from benchmarks.diagnose import COUNTS, DEVELOPMENT, PARTS, main, measured
 from benchmarks.diagnose_counts import counted, covered, lines, put_into
 from benchmarks.diagnose_draws import AS_THEY_ARE, LAWS, explained, looked_at, real_draw, target_draw
 
@@ -56,7 +56,7 @@ def test_planted_labels_on_real_inputs() -> None:
 
 def test_one_command_one_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "evidence.json"
-    main(["--only", "noise", "--draws", "2", "--processes", "1", "--output", str(path)])
+    main(["--only", "noise", "--draws", "2", "--key", f"{DEVELOPMENT}", "--processes", "1", "--output", str(path)])
     rows = json.loads(path.read_text(encoding="utf-8"))["noise"]
     assert len(rows) == 2 * len(LAWS)
     said = capsys.readouterr().out
@@ -100,6 +100,16 @@ def test_counts_of_draws_are_published(
     assert json.loads(kept.read_text(encoding="utf-8"))["targets"][0]["astray"] == [1, 1]
     with pytest.raises(ValueError, match="no table with the head"):
         put_into("another page", ["| a |"])
+
+
+def test_draws_are_kept_as_they_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first of every case before the second of any; so a kill leaves what was done."""
+    monkeypatch.setattr("benchmarks.diagnose._KEPT_EVERY", -1.0)
+    kept = []
+    cases = [({"case": "a"}, lambda seed: {"seed": seed}, 2), ({"case": "b"}, lambda seed: {"seed": seed}, 1)]
+    rows = measured(cases, 1, np.inf, lambda found: kept.append([len(row["draws"]) for row in found]))
+    assert kept == [[1, 0], [1, 1], [2, 1], [2, 1]]
+    assert rows == [{"case": "a", "draws": [{"seed": 0}, {"seed": 1}]}, {"case": "b", "draws": [{"seed": 0}]}]
 
 
 def test_what_is_not_done_in_time_is_not_counted(capsys: pytest.CaptureFixture[str]) -> None:
