@@ -8,7 +8,8 @@ python -m benchmarks.diagnose --read evidence.json --publish    # counts, and th
 python -m benchmarks.diagnose --only cost               # n = 10^5, d = 10^3: seconds and memory
 
 noise: how often noise shows a direction. targets: those of the catalogue of rank <= 3, on random orthonormal
-directions of inputs of five laws. real: data sets that ship with scikit-learn, and labels planted on their inputs.
+directions of inputs of five laws, with noise of a tenth of the variance or as much as it. real: data sets that ship
+with scikit-learn, and labels planted on their inputs.
 Exponents are right if they are those of the catalogue; a direction more or less is wrong. Coverage: the true angle of
 each direction to the span of the true ones is below its upper bound, above its lower one, and below its median; all
 coefficients of the label, and all of its functions, along the directions of half of the rows are in their intervals at
@@ -22,7 +23,7 @@ import argparse
 import json
 import os
 import resource
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from functools import partial
 from importlib.util import find_spec
@@ -35,8 +36,9 @@ import numpy as np
 
 import featlab
 from benchmarks.diagnose_counts import counted, lines, put_into
-from benchmarks.diagnose_draws import AS_THEY_ARE, LAWS, noise_draw, real_draw, shipped, target_draw
+from benchmarks.diagnose_draws import AS_THEY_ARE, LAWS, NOISY, noise_draw, real_draw, shipped, target_draw
 from benchmarks.measuring import RESULTS
+from featlab.files import write_text
 
 COUNTS = RESULTS / "diagnose.json"
 PAGE = Path(__file__).parents[1] / "docs" / "your-data.md"
@@ -46,10 +48,13 @@ PLANTED = ("tanh(h1)", "h1**2", "h1 + h1*h2")
 DEVELOPMENT, EVIDENCE = 0, 11
 # Of targets: the law of the inputs, n/d and d.
 CASES = (
+    ("isotropic", 1.5, 60),
     ("isotropic", 10, 15),
     ("isotropic", 10, 60),
     ("isotropic", 40, 15),
     ("isotropic", 160, 15),
+    (NOISY, 10, 15),
+    (NOISY, 40, 15),
     ("spiked", 40, 15),
     ("heavy-tailed", 40, 15),
     (AS_THEY_ARE, 40, 15),
@@ -58,6 +63,9 @@ CASES = (
 
 Draw = Callable[[int], dict[str, Any]]
 Case = tuple[dict[str, Any], Draw, int]
+Task = tuple[int, int]  # which case, which seed
+Keep = Callable[[list[dict[str, Any]]], None]
+_KEPT_EVERY = 15.0  # seconds
 
 
 def jobs(part: str, draws: int | None, names: list[str], key: int) -> list[Case]:
@@ -73,8 +81,8 @@ def jobs(part: str, draws: int | None, names: list[str], key: int) -> list[Case]
         return [
             (
                 {"target": name, "rank": rank, "law": law, "ratio": ratio, "dim": dim},
-                partial(target_draw, name, law, dim * ratio, dim, key),
-                draws or 8,
+                partial(target_draw, name, law, int(dim * ratio), dim, key),
+                draws or 16,
             )
             for law, ratio, dim in CASES
             for name, rank in ranks.items()
@@ -88,45 +96,49 @@ def jobs(part: str, draws: int | None, names: list[str], key: int) -> list[Case]
     return [*(({"data": name}, partial(shipped, name), 1) for name in REAL), *planted]
 
 
-def measured(cases: Sequence[Case], processes: int, deadline: float) -> list[dict[str, Any]]:
-    """The draws of all cases that are done by the deadline, the first of every case before the second of any."""
+def measured(cases: Sequence[Case], processes: int, deadline: float, keep: Keep) -> list[dict[str, Any]]:
+    """The draws of all cases that are done by the deadline, the first of every case before the second of any; `keep` is
+    given those that are there every few seconds, and at the end."""
     most = max(draws for _, _, draws in cases)
     tasks = [(place, seed) for seed in range(most) for place, case in enumerate(cases) if seed < case[2]]
     found: list[dict[int, dict[str, Any]]] = [{} for _ in cases]
+
+    def rows() -> list[dict[str, Any]]:
+        return [
+            case | {"draws": [own[seed] for seed in sorted(own)]}
+            for (case, _, _), own in zip(cases, found, strict=True)
+        ]
+
+    kept = perf_counter()
+    for (place, seed), answer in _answers(cases, tasks, processes, deadline):
+        found[place][seed] = answer
+        if perf_counter() > kept + _KEPT_EVERY:
+            keep(rows())
+            kept = perf_counter()
+    keep(rows())
+    return rows()
+
+
+def _answers(cases: Sequence[Case], tasks: list[Task], processes: int, deadline: float) -> Iterator[tuple[Task, Any]]:
+    """Draws as they are done. Few are handed over ahead of time, so that little is running at the deadline."""
     if processes == 1:
-        for place, seed in tasks:
+        for task in tasks:
             if perf_counter() > deadline:
-                break
-            found[place][seed] = cases[place][1](seed)
-    else:
-        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-            os.environ[name] = "1"  # read by the processes that are started next
-        with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
-            _gather(pool, cases, tasks, found, 2 * processes, deadline)
-    return [
-        case | {"draws": [own[seed] for seed in sorted(own)]} for (case, _, _), own in zip(cases, found, strict=True)
-    ]
-
-
-def _gather(
-    pool: ProcessPoolExecutor,
-    cases: Sequence[Case],
-    tasks: list[tuple[int, int]],
-    found: list[dict[int, dict[str, Any]]],
-    ahead: int,
-    deadline: float,
-) -> None:
-    """Few tasks are handed over ahead of time, so that little is running at the deadline."""
-    waiting, running = iter(tasks), dict[Future[dict[str, Any]], tuple[int, int]]()
-    while True:
-        while len(running) < ahead and perf_counter() < deadline and (task := next(waiting, None)) is not None:
-            running[pool.submit(cases[task[0]][1], task[1])] = task
-        if not running:
-            return
-        done, _ = wait(running, return_when=FIRST_COMPLETED)
-        for one in done:
-            place, seed = running.pop(one)
-            found[place][seed] = one.result()
+                return
+            yield task, cases[task[0]][1](task[1])
+        return
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = "1"  # read by the processes that are started next
+    waiting, running = iter(tasks), dict[Future[dict[str, Any]], Task]()
+    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+        while True:
+            while len(running) < 2 * processes and perf_counter() < deadline and (task := next(waiting, None)):
+                running[pool.submit(cases[task[0]][1], task[1])] = task
+            if not running:
+                return
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for one in done:
+                yield running.pop(one), one.result()
 
 
 def cost(rows: int, dim: int) -> dict[str, float]:
@@ -161,7 +173,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--key", type=int, default=EVIDENCE, help="of all draws")
     parser.add_argument("--seconds", type=float, default=np.inf, help="after which no draw is begun")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--output", type=Path, help="where every draw is saved, as JSON")
+    parser.add_argument("--output", type=Path, help="where every draw is saved, as JSON, every few seconds")
     parser.add_argument("--read", type=Path, help="only show what is saved there")
     parser.add_argument(
         "--publish", action="store_true", help=f"with --read: save counts as {COUNTS.name}, and tables in {PAGE.name}"
@@ -175,6 +187,12 @@ def main(arguments: list[str] | None = None) -> None:
             publish(saved)
         return
     record: dict[str, Any] = {"key": given.key}
+
+    def keep(part: str, rows: list[dict[str, Any]]) -> None:
+        record[part] = rows
+        if given.output:
+            write_text(given.output, json.dumps(record, indent=1))
+
     end = perf_counter() + given.seconds
     for part in given.only or PARTS:
         if part == "cost":
@@ -184,12 +202,9 @@ def main(arguments: list[str] | None = None) -> None:
             print("real: left out, scikit-learn is not installed")
             continue
         begin = perf_counter()
-        record[part] = measured(jobs(part, given.draws, given.names, given.key), given.processes, end)
-        print(
-            f"{part}, {perf_counter() - begin:.0f} s", *lines(part, counted(part, record[part])), sep="\n", flush=True
-        )
-        if given.output:
-            given.output.write_text(json.dumps(record, indent=1), encoding="utf-8")
+        cases = jobs(part, given.draws, given.names, given.key)
+        counts = counted(part, measured(cases, given.processes, end, partial(keep, part)))
+        print(f"{part}, {perf_counter() - begin:.0f} s", *lines(part, counts), sep="\n", flush=True)
 
 
 if __name__ == "__main__":

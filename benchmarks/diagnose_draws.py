@@ -19,8 +19,8 @@ from featlab.diagnosis.responses import all_responses, hermite_products, smooth_
 from featlab.diagnosis.search import Search, search
 
 LAWS = ("isotropic", "spiked", "heavy-tailed", "discrete")
-AS_THEY_ARE = "heavy, as they are"
-_NOISE = 0.1  # of the variance of the label
+AS_THEY_ARE, NOISY = "heavy, as they are", "isotropic, noisy"
+_NOISE = 0.1  # of the variance of the label without it; that of `NOISY` has as much as that
 _SPIKE = 4.0
 _FRESH = 60_000  # rows that the truth along estimated directions is measured on
 
@@ -104,7 +104,7 @@ def target_draw(name: str, law: str, rows: int, dim: int, key: int, seed: int) -
 
     inputs, white = drawn_inputs(law, rows, dim, draw)
     exact = clean(white)
-    noise = np.sqrt(_NOISE * exact.var())
+    noise = np.sqrt((1 if law == NOISY else _NOISE) * exact.var())
     labels = exact + noise * draw.standard_normal(rows)
     looked = looked_at(inputs, labels, draw)
     found = looked.found

@@ -81,26 +81,32 @@ def test_noise_is_called_noise() -> None:
 
 def test_theory_lies_over_the_curves() -> None:
     """On a linear target; a theory with half the noise would be off by a third where samples are many. That of kernels
-    and random features neglects corrections of relative order 1/d; it is not drawn over correlated columns."""
+    and random features neglects corrections of relative order 1/d, that of directions what other slices mix in
+    (`theory.reduction.found_coordinates`, rho^2 = .47); none is drawn over correlated columns, nor over SAVE's."""
     draw = np.random.default_rng(3)
     inputs = draw.standard_normal((1200, 30))
     labels = inputs[:, 0] + draw.standard_normal(1200)
-    curves = featlab.diagnose(inputs, labels).findings.curves
-    assert [curve.kind for curve in curves if curve.theory is not None] == ["linear", "kernel", "random features"]
-    for curve, neglected in zip(curves, (0, 1 / 30, 1 / 30), strict=False):
+    curves = {curve.kind: curve for curve in featlab.diagnose(inputs, labels).findings.curves}
+    assert curves.pop("feature learning").theory is None
+    mixed = 8 * 30 / (0.47 * np.array(curves["directions"].sizes)) ** 2
+    neglected = {"linear": 0, "kernel": 1 / 30, "random features": 1 / 30, "directions": mixed}
+    for kind, curve in curves.items():
         assert curve.theory is not None
         # Of 300 rows of a test, each of about half the variance.
-        allowed = 3 * np.maximum(curve.error, 0.5 / np.sqrt(300)) + neglected * curve.theory
+        allowed = 3 * np.maximum(curve.error, 0.5 / np.sqrt(300)) + neglected[kind] * curve.theory
         assert np.all(np.abs(curve.mean - curve.theory) < allowed)
-        assert abs(curve.mean[-1] - curve.theory[-1] / 2) > allowed[-1]
+        assert abs(curve.mean[-1] - curve.theory[-1] / 2) > np.max(allowed[-1])
     assert known().findings.inputs.spectrum.spikes
     assert [curve.kind for curve in known().findings.curves if curve.theory is not None] == ["linear"]
+    even = featlab.diagnose(inputs[:160, :3], inputs[:160, 0] ** 2).findings.curves
+    assert [curve.kind for curve in even if curve.theory is not None] == ["linear", "kernel", "random features"]
 
 
 @pytest.mark.parametrize("name", ["diabetes", "breast_cancer", "digits", "wine"])
 def test_shipped_data_sets(name: str) -> None:
     data = getattr(datasets, f"load_{name}")(as_frame=name != "digits")
-    diagnosis = featlab.diagnose(data.data, data.target, curves=name == "diabetes")
+    rows = slice(0, 600)  # digits have more; benchmarks/diagnose.py takes all
+    diagnosis = featlab.diagnose(data.data[rows], data.target[rows], curves=name == "diabetes")
     assert diagnosis.findings.directions.count > 0  # all of them can be predicted, and linearly
     assert diagnosis.findings.directions.search.steps[0].order == 1
     assert "<svg" in diagnosis.to_html()

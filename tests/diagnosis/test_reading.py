@@ -48,7 +48,7 @@ def test_missing_values() -> None:
     inputs, labels = good()
     inputs[:5, 0], inputs[7, 1], labels[9] = np.nan, np.inf, np.nan
     table = table_of(inputs, labels)
-    assert "7 of 60 rows have missing values" in table.warnings[0]
+    assert "7 of 60 rows have missing or infinite values" in table.warnings[0]
     assert len(table.labels) == ROWS - 7
     inputs[:40, 2] = np.nan
     assert "more than half missing, left out: 'x3'" in warned(inputs, labels)
@@ -63,6 +63,8 @@ def test_text() -> None:
     assert "not numeric, left out: 'town'" in warned(frame, labels)
     with pytest.raises(UnusableData, match="none of the columns 'town' is numeric"):
         table_of(frame[["town"]], labels)
+    with pytest.raises(UnusableData, match="no column besides the label"):
+        table_of(frame[[]], labels)
     table = table_of(inputs, frame["town"])
     assert table.classes == ("x", "y")
     assert set(table.labels) == {0.0, 1.0}

@@ -44,9 +44,11 @@ def bootstrap_angles(
         E T* = T (1 - d / (n s^2)) along the directions found: signal s^2 + (1 - s^2) d/n, noise (1 - s^2)(1 - d/n),
         E T* = T (1 + F/(F - 1) d / (n s^2)) for F folds: signal s^2 / (1 + T F/(F - 1)), all else noise.
 
-    So the lower bound is by the first, the upper by the larger of the two, and the median by the mean of both with
-    weights F/(F - 1) and 1, in which these errors cancel. A direction that is noise is flat along those of other rows,
-    and lost in the draws. Errors are taken to be small: nothing is told where the upper bound is 45 degrees or more.
+    So the lower bound is by the first, the upper by the larger of the two, and the median by their geometric mean with
+    weights F and F - 1, in which these errors cancel. The steps of the search fit links of several functions of the
+    label, not least squares: their errors are larger, to either side. A direction that is noise is flat along those of
+    other rows, and lost in the draws. Errors are taken to be small: nothing is told where the upper bound is 45 degrees
+    or more.
 
     Assumed: rows are independent; the label depends on the inputs through few coordinates (else angles are too small).
 
@@ -54,23 +56,38 @@ def bootstrap_angles(
         inputs: (n, q) of mean 0 and covariance I. labels: (n,), with `responses` and `functions` of `all_responses`.
     """
     dim, count = inputs.shape[1], len(found.rows)
-    if not dim - count:
+    if dim == count:
         return np.zeros((count, 3))
     draws = min(_MOST_DRAWS, max(_FEWEST_DRAWS, 1 + _ENOUGH_FREEDOM // (dim - count)))
+    inside, others = squared_errors(found, inputs, labels, responses, functions, draws, draw)
+    weight = _FOLDS / (2 * _FOLDS - 1)
+    middle = np.stack([inside[0] ** weight * others[0] ** (1 - weight), np.minimum(inside[1], others[1])])
+    upper = np.where(others[0] >= inside[0], others, inside)
+    squared = [
+        size * variance_ratio.ppf(level, freedom, draws * freedom)
+        for (size, freedom), level in zip((middle, inside, upper), _LEVELS, strict=True)
+    ]
+    angles = np.degrees(np.arctan(np.sqrt(squared))).T
+    return np.where(squared[-1][:, None] < 1, angles, _UNTOLD)
+
+
+def squared_errors(
+    found: Search,
+    inputs: Floats,
+    labels: Floats,
+    responses: Floats,
+    functions: int,
+    draws: int,
+    draw: np.random.Generator,
+) -> tuple[Floats, Floats]:
+    """The means of T* over draws, and their degrees of freedom (2, k), for the link along the directions found, and
+    for that along the directions of other rows."""
     fields = along(inputs, found.rows)
     inside, others = (
         _sizes_and_freedom(_errors(found, inputs, _redrawing(known, fields, labels, draw), draws))
         for known in (fields, _through_other_rows(found, inputs, responses, functions))
     )
-    weight = _FOLDS / (_FOLDS - 1)
-    middle = (weight * inside[0] + others[0]) / (weight + 1), np.minimum(inside[1], others[1])
-    upper = np.where(others[0] >= inside[0], others, inside)
-    squared = [
-        size * variance_ratio.ppf(level, freedom, draws * freedom)
-        for (size, freedom), level in zip((middle, inside, (upper[0], upper[1])), _LEVELS, strict=True)
-    ]
-    angles = np.degrees(np.arctan(np.sqrt(squared))).T
-    return np.where(squared[-1][:, None] < 1, angles, _UNTOLD)
+    return inside, others
 
 
 def _through_other_rows(found: Search, inputs: Floats, responses: Floats, functions: int) -> Floats:
@@ -119,13 +136,13 @@ def _errors(found: Search, inputs: Floats, redraw: Redraw, draws: int) -> Floats
     return np.array(errors)
 
 
-def _sizes_and_freedom(errors: Floats) -> tuple[Floats, Floats]:
-    """E|v|^2 (k,), and (E|v|^2)^2 / E<v, v'>^2 (k,), from errors (R, k, q)."""
+def _sizes_and_freedom(errors: Floats) -> Floats:
+    """E|v|^2, and (E|v|^2)^2 / E<v, v'>^2 (2, k), from errors (R, k, q)."""
     draws, count, dim = errors.shape
     if not np.isfinite(errors).all():
-        return np.full(count, np.inf), np.ones(count)
+        return np.stack([np.full(count, np.inf), np.ones(count)])
     products = np.einsum("akq,bkq->kab", errors, errors)
     sizes = np.einsum("kaa->k", products) / draws
     pairs = (np.sum(products**2, axis=(1, 2)) - np.einsum("kaa->k", products**2)) / (draws * (draws - 1))
     least = np.finfo(float).tiny
-    return sizes, np.clip(sizes**2 / np.maximum(pairs, least), 1, dim - count)
+    return np.stack([sizes, np.clip(sizes**2 / np.maximum(pairs, least), 1, dim - count)])

@@ -1,5 +1,10 @@
-"""What theory says of learning curves: ridge regression on the columns, and kernels and random features on isotropic
-inputs. Of a network that is trained and read out on the same samples, nothing is known at these sizes."""
+"""What theory says of learning curves: ridge regression on the columns; kernels, random features, and a fit along the
+directions of SIR, on isotropic inputs.
+
+Of a network whose second layer is fitted to the samples that trained its first, no theory is known: equivalents of
+ridge regression after a step (`theory.giant`) take the first layer to be independent of the samples of the fit, which
+here know their own noise. Nor of SAVE on inputs that are whitened by their own covariance, which couples its slices.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +14,19 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from featlab.diagnosis.orders import Orders
+from featlab.estimators import RandomFeatures
 from featlab.gaussian.activations import activation
 from featlab.gaussian.hermite import Floats
 from featlab.learners.kernel_functions import Kernel, kernel_function
+from featlab.theory.inverse_regression import Labelled
 from featlab.theory.kernels.isotropic import DegreeEnergies, isotropic_risk, multiplicities
 from featlab.theory.kernels.random_features import feature_energies
+from featlab.theory.reduction.found_coordinates import inverse_modes, other_coordinates, used_coordinates
 from featlab.theory.ridge import spectrum_risk
 
 _BIASES = 16  # nodes over the biases of random features
 _ROWS_PER_COLUMN = 4  # that least squares on all samples needs to be told without bias
+_DRAWS, _TESTED = 8, 4096  # of the few coordinates that a fit along directions sees
 
 RiskAt = Callable[[int], float]
 
@@ -71,6 +80,36 @@ def features_theory(name: str, width: int, energies: DegreeEnergies, dim: int) -
         return best * (1 + 1 / size)
 
     return risk
+
+
+def directions_theory(link: Labelled, found: int, slices: int, dim: int) -> RiskAt:
+    """The same of `MultiIndexRegressor(SlicedInverseRegression(found))` for labels of variance about 1 without atoms.
+
+    The coordinates along the directions, of d, have the law of `theory.reduction.found_coordinates`, those of rows
+    that were used and those of others: these few are drawn, and the same smooth fit is made along them.
+    """
+    modes, count = inverse_modes(link, slices), min(found, dim)
+
+    def risk(size: int) -> float:
+        whitened, load = size >= 2 * dim, max(dim - link.rank, 0) / (size - 1)
+        errors = []
+        for number in range(_DRAWS):
+            draw = np.random.default_rng([size, number])
+            fields, labels = _drawn(link, size, draw)
+            known = used_coordinates(modes, fields, labels, load, whitened, draw.standard_normal((size, count)))
+            fit = RandomFeatures(random_state=number).fit(known, labels)
+            fields, labels = _drawn(link, _TESTED, draw)
+            others = other_coordinates(modes, fields, load, whitened, draw.standard_normal((_TESTED, count)))
+            errors.append(np.mean((labels - fit.predict(others)) ** 2))
+        return float(np.mean(errors))
+
+    return risk
+
+
+def _drawn(link: Labelled, count: int, draw: np.random.Generator) -> tuple[Floats, Floats]:
+    """Fields (n, r) and labels (n,)."""
+    fields = draw.standard_normal((count, link.rank))
+    return fields, link.link(fields) + np.sqrt(link.noise) * draw.standard_normal(count)
 
 
 def fitted_energies(orders: Orders) -> DegreeEnergies | None:

@@ -12,8 +12,16 @@ from numpy.typing import NDArray
 
 from featlab import interruption
 from featlab.analysis.budget import doing
-from featlab.diagnosis.curve_theory import RiskAt, features_theory, kernel_theory, linear_theory
-from featlab.diagnosis.responses import rows_for_tails
+from featlab.diagnosis.curve_theory import (
+    RiskAt,
+    directions_theory,
+    features_theory,
+    fitted_energies,
+    kernel_theory,
+    linear_theory,
+)
+from featlab.diagnosis.orders import Orders
+from featlab.diagnosis.responses import MOST_CLASSES, rows_for_tails
 from featlab.estimators import (
     KernelRidge,
     MultiIndexRegressor,
@@ -24,14 +32,13 @@ from featlab.estimators import (
     TwoLayerRegressor,
 )
 from featlab.gaussian.hermite import Floats
-from featlab.theory.kernels.isotropic import DegreeEnergies
 
 MOST_TRAINED, MOST_TESTED = 1536, 2048
 _SPLITS = 3
 _SIZES = 4
 _LEAST = 16
 _RIDGES = np.logspace(-4, 5, 28)
-LINEAR, KERNEL, FEATURES = "linear", "kernel", "random features"
+LINEAR, KERNEL, FEATURES, DIRECTIONS = "linear", "kernel", "random features", "directions"
 
 Places = NDArray[np.int_]
 
@@ -69,26 +76,37 @@ class Curve:
 
 
 def learning_curves(
-    inputs: Floats, labels: Floats, found: int, even: bool, seed: int, *, whitened: bool, fitted: DegreeEnergies | None
+    inputs: Floats,
+    labels: Floats,
+    found: int,
+    even: bool,
+    seed: int,
+    draw: np.random.Generator,
+    *,
+    whitened: bool,
+    fitted: Orders | None,
 ) -> tuple[Curve, ...]:
     """Each kind of estimator on the same splits of the first rows, which are in random order.
 
     Args:
         inputs: standardised columns (n, d).
         found: how many directions were found, and `even`, whether one of them at the second order.
+        seed: of the estimators; `draw`: of the splits.
         whitened: whether samples are enough for a theory of the linear curve.
-        fitted: the label by degrees, if the inputs are isotropic and Gaussian: there is theory of the kernel and of
-            random features too; else None.
+        fitted: what is seen of the label, if the inputs are isotropic and Gaussian: there is theory of the kernel, of
+            random features and of directions too; else None.
     """
     count = min(len(inputs), MOST_TRAINED + MOST_TESTED)
     tested = min(MOST_TESTED, max(count // 4, 1))
     largest = min(MOST_TRAINED, count - tested)
     sizes = tuple(sorted({max(_LEAST, largest >> power) for power in range(_SIZES)}))
-    draw = np.random.default_rng(seed)
     splits = [draw.permutation(count) for _ in range(_SPLITS)]
     variance = labels[:count].var()
     tails_shown = tested >= rows_for_tails(labels[:count])
-    theories = _theories(inputs[:count], labels[:count], whitened, fitted)
+    theories: dict[str, RiskAt | None] = {LINEAR: linear_theory(inputs[:count], labels[:count]) if whitened else None}
+    if fitted is not None:
+        classes = len(np.unique(labels[:count])) <= MOST_CLASSES
+        theories |= _isotropic_theories(fitted, inputs.shape[1], 0 if even or classes else found)
     curves = []
     for kind, (name, build) in _estimators(found, even, seed).items():
         doing(f"learning curve: {kind}")
@@ -105,15 +123,16 @@ def learning_curves(
     return tuple(curves)
 
 
-def _theories(
-    inputs: Floats, labels: Floats, whitened: bool, fitted: DegreeEnergies | None
-) -> dict[str, RiskAt | None]:
-    found: dict[str, RiskAt | None] = {LINEAR: linear_theory(inputs, labels) if whitened else None}
-    if fitted is not None:
-        dim, features = inputs.shape[1], RandomFeatures()
-        found[KERNEL] = kernel_theory(KernelRidge().kernel, fitted, dim)
-        found[FEATURES] = features_theory(features.activation, features.width, fitted, dim)
-    return found
+def _isotropic_theories(fitted: Orders, dim: int, found: int) -> dict[str, RiskAt | None]:
+    """Of kernels and random features, and along `found` directions of SIR if there are any."""
+    energies, features = fitted_energies(fitted), RandomFeatures()
+    theories: dict[str, RiskAt | None] = {}
+    if energies is not None:
+        theories[KERNEL] = kernel_theory(KernelRidge().kernel, energies, dim)
+        theories[FEATURES] = features_theory(features.activation, features.width, energies, dim)
+    if found and fitted.smooth is not None:
+        theories[DIRECTIONS] = directions_theory(fitted.smooth, found, SlicedInverseRegression().slices, dim)
+    return theories
 
 
 def _estimators(found: int, even: bool, seed: int) -> dict[str, tuple[str, Callable[[], Any]]]:
@@ -128,7 +147,7 @@ def _estimators(found: int, even: bool, seed: int) -> dict[str, tuple[str, Calla
     if found:
         directions = SlicedAverageVariance if even else SlicedInverseRegression
         name = f"featlab.estimators.MultiIndexRegressor({directions.__name__}({found}))"
-        kinds["directions"] = (name, lambda: _MultiIndex(directions, found, seed))
+        kinds[DIRECTIONS] = (name, lambda: _MultiIndex(directions, found, seed))
     return kinds
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from featlab.analysis import Analysis, analyse
 from featlab.analysis.budget import Tell
 from featlab.diagnosis.angles import CANNOT_TELL, bootstrap_angles
-from featlab.diagnosis.curve_theory import fitted_energies
 from featlab.diagnosis.curves import Curve, learning_curves
 from featlab.diagnosis.inputs import Inputs, describe_columns, norm_spread, prepare
 from featlab.diagnosis.orders import Orders, describe_orders, held_out
@@ -25,6 +24,7 @@ from featlab.targets import target
 _SEARCHED, _SEARCHED_ROWS = 10_000_000, 50_000  # numbers of inputs, and rows, in which directions are looked for
 _ANALYSIS_SECONDS = 15.0
 _MOST_ANALYSED = 3
+_STREAMS = ("search", "angles", "splits")  # of random numbers; rows are put in random order before
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,15 +91,14 @@ def examine(
     coordinates, spectrum, frame = prepare(table.inputs, columns)
     described = Inputs(len(table.labels), columns, spectrum, frame, norm_spread(coordinates.values))
     say("directions, against permutations")
-    draw = np.random.default_rng([seed, 1])
     rows = min(len(table.labels), _SEARCHED_ROWS, max(1000, _SEARCHED // coordinates.values.shape[1]))
     labels, part = table.labels[:rows], coordinates.values[:rows]
     responses, functions = all_responses(labels)
-    found, loadings = _signed(search(part, responses, functions, draw), coordinates.matrix)
+    found, loadings = _signed(search(part, responses, functions, _drawing(seed, "search")), coordinates.matrix)
     angles, orders = np.zeros((0, 3)), None
     if len(loadings):
         say("angles, by a bootstrap, and orders")
-        angles = bootstrap_angles(found, part, labels, responses, functions, draw)
+        angles = bootstrap_angles(found, part, labels, responses, functions, _drawing(seed, "angles"))
         if frame == "standardised" and spectrum.spikes:  # what the label goes with, not what it depends on
             angles[:] = CANNOT_TELL, 0, CANNOT_TELL
         heavy = any(one.ranked for one in columns)
@@ -116,10 +115,16 @@ def examine(
             len(found.rows),
             _even(found, orders),
             seed,
+            _drawing(seed, "splits"),
             whitened=frame == "whitened",
-            fitted=fitted_energies(orders) if orders is not None and described.isotropic else None,
+            fitted=orders if described.isotropic else None,
         )
     return Findings(table, described, directions, orders, analysis, unanalysed, measured)
+
+
+def _drawing(seed: int, name: str) -> np.random.Generator:
+    """Random numbers of a step, whatever others have drawn."""
+    return np.random.default_rng([seed, 1 + _STREAMS.index(name)])
 
 
 def _signed(found: Search, matrix: Floats) -> tuple[Search, Floats]:

@@ -73,6 +73,20 @@ class Link:
 
 
 @dataclass(frozen=True, eq=False)
+class SmoothLink:
+    """The standardised label as a smooth function of its coordinates, with the variance of what it leaves."""
+
+    coefficients: Floats
+    rank: int
+    noise: float
+    hidden: int = 0
+
+    def link(self, fields: Floats) -> Floats:
+        """At coordinates (n, k)."""
+        return smooth_terms(fields)[0] @ self.coefficients
+
+
+@dataclass(frozen=True, eq=False)
 class Orders:
     """What is seen along the directions.
 
@@ -82,6 +96,7 @@ class Orders:
         links: the label along each direction.
         text: the link that the visible coefficients of the label make, in featlab's language, with its noise, the
             variance of the standardised label that it leaves; None if none is visible.
+        smooth: the label along all directions together; None if its tails, or ten rows for each term, are not there.
         rows: how many were held out, on which all this was measured.
     """
 
@@ -92,6 +107,7 @@ class Orders:
     links: tuple[Link, ...]
     text: str | None
     noise: float | None
+    smooth: SmoothLink | None
     rows: int
 
 
@@ -194,6 +210,7 @@ def describe_orders(held: HeldOut) -> Orders:
         links,
         text,
         float(np.var(held.label - fitted)) if seen else None,
+        None if held.too_heavy else _smooth(held.fields, held.label),
         count,
     )
 
@@ -300,6 +317,17 @@ def _term(one: Coefficient) -> str:
     scale = sqrt(float(np.prod([factorial(order) for order in one.degrees])))
     factors = [f"He{order}(h{place + 1})" for place, order in enumerate(one.degrees) if order]
     return f"({one.value / scale:.4g})*" + "*".join(factors)
+
+
+def _smooth(fields: Floats, label: Floats) -> SmoothLink | None:
+    """By least squares, which leaves n - p of n parts of the noise."""
+    terms, _ = smooth_terms(fields)
+    count, width = terms.shape
+    if count < _ROWS_EACH * width:
+        return None
+    coefficients = np.asarray(np.linalg.lstsq(terms, label, rcond=1e-9)[0], float)
+    left = label - terms @ coefficients
+    return SmoothLink(coefficients, fields.shape[1], float(left @ left / (count - width)))
 
 
 def _link(field: Floats, labels: Floats) -> Link:

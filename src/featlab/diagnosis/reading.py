@@ -158,6 +158,8 @@ def _numeric_columns(names: Sequence[str], columns: Sequence[Any], warnings: lis
     read = (_numbers(name, column, warnings) for name, column in zip(names, columns, strict=True))
     found = {place: numbers for place, numbers in enumerate(read) if numbers is not None}
     text = [name for place, name in enumerate(names) if place not in found]
+    if not names:
+        raise UnusableData("there is no column besides the label: a label needs inputs")
     if not found:
         raise UnusableData(f"none of the columns {some(names)} is numeric; code categories as numbers first")
     if text:
@@ -211,7 +213,7 @@ def _without_missing(
         )
     bad = gone.any(axis=1) | np.isnan(outcome)
     if bad.any():
-        warnings.append(f"{bad.sum():,} of {len(bad):,} rows have missing values and are left out")
+        warnings.append(f"{bad.sum():,} of {len(bad):,} rows have missing or infinite values and are left out")
         matrix, outcome = matrix[~bad], outcome[~bad]
     if len(matrix) < LEAST_ROWS:
         remedy = "; fill in missing values first, or leave out the columns that have them" if bad.any() else ""

@@ -36,7 +36,11 @@ class Section:
 def heading(found: Findings) -> str:
     """The data in one line."""
     rows, columns = found.inputs.samples, len(found.inputs.columns)
-    return f"{found.table.label!r} from {columns:,} columns, {rows:,} rows (n/d = {found.ratio:.3g})"
+    return f"{found.table.label!r} from {_columns(columns)}, {rows:,} rows (n/d = {found.ratio:.3g})"
+
+
+def _columns(count: int) -> str:
+    return "1 column" if count == 1 else f"{count:,} columns"
 
 
 def sections(found: Findings) -> tuple[Section, ...]:
@@ -46,7 +50,7 @@ def sections(found: Findings) -> tuple[Section, ...]:
 
 def _inputs(found: Findings) -> Section:
     inputs, table = found.inputs, found.table
-    said = [f"{table.given_rows:,} rows of {table.given_columns:,} columns; missing values: {table.missing:,}."]
+    said = [f"{table.given_rows:,} rows of {_columns(table.given_columns)}; missing values: {table.missing:,}."]
     discrete = sum(one.discrete for one in inputs.columns)
     ranked = [one.name for one in inputs.columns if one.ranked]
     said.append(

@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
+from typing import Protocol
 
 import numpy as np
 
@@ -48,6 +49,21 @@ _SURE = 6.0
 _FLOOR = 1e-6
 _SAME_LABEL = 9
 _MOST_SLICES = 10**6
+
+
+class Labelled(Protocol):
+    """What is asked of a target here: r fields, m noise variables inside its link, and noise beside it."""
+
+    @property
+    def rank(self) -> int: ...
+
+    @property
+    def hidden(self) -> int: ...
+
+    @property
+    def noise(self) -> float: ...
+
+    def link(self, fields: Floats) -> Floats: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +201,7 @@ def spectral_cosine(ratio: float, skewness: float) -> float:
     return float(np.sqrt((ratio - 1) / (ratio + skewness)))
 
 
-def slice_moments(target: Target, slices: int, key: int) -> tuple[Floats, Floats]:
+def slice_moments(target: Labelled, slices: int, key: int) -> tuple[Floats, Floats]:
     """E[h | s] (S, r) and E[h h^T | s] (S, r, r) of each slice; one Sobol sequence, reflected in every direction."""
     if slices > _MOST_SLICES:
         needed = f"the moments of so many slices take {8 * slices * target.rank * (1 + target.rank):,} bytes"
@@ -212,7 +228,7 @@ def _averaged(target: Target | str, slices: int, matrix: Callable[[Floats, Float
     return PopulationMatrix(found.mean(axis=0), error)
 
 
-def labelled_points(target: Target, key: int, spare: int = 0) -> tuple[Floats, Floats, Floats]:
+def labelled_points(target: Labelled, key: int, spare: int = 0) -> tuple[Floats, Floats, Floats]:
     """Fields (N, r) and labels (N,) of a Sobol sequence, and `spare` other normals (spare, N).
 
     Every sign of every field comes with the same noise, so that symmetries are exact.
