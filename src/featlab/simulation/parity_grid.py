@@ -97,7 +97,7 @@ def corner_outputs(
     inputs = jnp.broadcast_to(jnp.asarray(signs * order**-0.5, jnp.float32), (seeds, *signs.shape))
     outcome = jnp.broadcast_to(jnp.asarray(labels, jnp.float32), (seeds, count))
     shares, root = jnp.full((1, count), 1 / count, jnp.float32), root_key(key)
-    start = _gaussian(named(root, "neurons"), (seeds, 1, student.width), order)
+    start = jax.jit(_gaussian, static_argnums=(1, 2))(named(root, "neurons"), (seeds, 1, student.width), order)
     network = jax.tree.map(lambda part: student.start_deviation * part, start)
     found, done, noise, scale = [], 0, named(root, "noise"), student.output_scale
     for time in times:

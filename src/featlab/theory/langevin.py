@@ -1,7 +1,7 @@
 """The mean-field limit of Langevin dynamics on the 2-parity of two signs, when every corner is in the batch.
 
 Neurons h = R [tanh(<w, x> + b) + 2 tanh(c)] / 3, corners x = (+-1, +-1)/sqrt(2) with labels y = sign(x1 x2), logistic
-loss, prior nu = N(0, I / (2 lambda1)), from which the neurons start. Flips of a sign and of the neurons leave everything
+loss, prior nu = N(0, I / (2 lambda1)), from which the neurons start. Flips of a sign and of the neurons leave all of it
 as it is, so that the law of infinitely many neurons has f(x) = s y at all times and c stays at its prior. With
 u = (w1 + w2)/sqrt(2), v = (w1 - w2)/sqrt(2),
 
@@ -12,8 +12,8 @@ temperature lambda, with g = (R/3) / (1 + e^s). In Hermite functions of the prio
 
     dc/dt = -2 lambda lambda1 |k| c_k + g(c) sum_j B_kj c_j,   B_kj = E_nu[<grad psi_k, grad phi> psi_j].
 
-Where it ends is the Gibbs law nu exp(theta phi)/Z, theta = g/lambda, the minimum of L + lambda KL(p, nu) (Hu, Ren, Siska,
-Szpruch 2021; Nitanda, Wu, Suzuki 2022; Chizat 2022): one equation for s.
+Where it ends is the Gibbs law nu exp(theta phi)/Z, theta = g/lambda, the minimum of L + lambda KL(p, nu) (Nitanda, Wu,
+Suzuki 2022; Chizat 2022): one equation for s.
 """
 
 from __future__ import annotations
@@ -249,7 +249,9 @@ def _modes(prior_rate: float, degree: int, *, odd: bool) -> tuple[Floats, Floats
     rule = np.outer(weights, weights)
     means = np.einsum("ab,ai,bk->ik", rule * _lift(u, b), values, values, optimize=True)
     # One pull for T(u, b), over pairs of degrees (i, k); T(v, b) has the same.
-    pulls = _pairs(rule * (plus - minus), slopes, values, values) + _pairs(rule * (plus + minus), values, slopes, values)
+    pulls = _pairs(rule * (plus - minus), slopes, values, values) + _pairs(
+        rule * (plus + minus), values, slopes, values
+    )
     triples, sizes = _keys(degree, odd=odd)
     i, j, k = np.array(triples).T
     norms = 2 * sizes  # of psi + its image, where they are two
