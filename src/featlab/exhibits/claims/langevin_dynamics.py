@@ -326,7 +326,7 @@ EXHIBIT = ex.Exhibit(
         "loss in the end, {words}": ex.Value(_END),
     },
     remarks=(_independent,),
-    settled="Before the protocol was fixed: a NumPy loop of 40,000 neurons at lambda = .2, .4, .8 with steps .05 and .025 "
+    settled="Before the protocol was fixed: a NumPy loop of 40,000 neurons, lambda = .2, .4, .8, steps .05 and .025, "
     "beside the mean field, where steps of .05 enlarged the distance by half at lambda = .8, so that widths have steps "
     "of .01; theory's late over early rate (.85 to .89) and that of runs without noise (.66 in units of lambda = .1, "
     ".72 of .2) in six pairs of windows, from which the bound 3/4 and the unit .1 were taken; three quick looks. The "
