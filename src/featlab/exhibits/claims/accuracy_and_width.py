@@ -291,5 +291,4 @@ EXHIBIT = ex.Exhibit(
             xscale="log",
         ),
     },
-    shows=("normalised_flow",),
 )
