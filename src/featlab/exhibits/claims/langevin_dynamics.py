@@ -278,7 +278,7 @@ EXHIBIT = ex.Exhibit(
     id="langevin-dynamics",
     title="Langevin dynamics: time, width and temperature",
     claim="Mean-field Langevin dynamics converges exponentially at a fixed temperature, at a rate whose bound is "
-    "exponentially small in 1/lambda; N neurons stay within 1/N of the limit; annealing ends below a fixed temperature.",
+    "exponentially small in 1/lambda; N neurons stay within 1/N of the limit; annealing ends below a fixed lambda.",
     document=ex.STRUCTURED_DATA,
     papers=("nitanda2022", "chizat2022", "chen2022", "suzuki2023"),
     protocol="The 2-parity of two signs, all four corners in the batch: neurons 15 [tanh(<w, x> + b) + 2 tanh(c)] / 3 "
