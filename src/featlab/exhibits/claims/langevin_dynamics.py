@@ -148,8 +148,8 @@ def output(data: ex.Dataset) -> ex.Array:
 def loss(data: ex.Dataset) -> ex.Array:
     """The logistic loss."""
     if "output" in data:
-        return np.log1p(np.exp(-data["output"]))
-    return np.log1p(np.exp(-data["margins"])).mean("corner")
+        return np.log1p(np.exp(-data["output"]))  # type: ignore[return-value]
+    return np.log1p(np.exp(-data["margins"])).mean("corner")  # type: ignore[arg-type]
 
 
 def distance(data: ex.Dataset) -> ex.Array:
@@ -222,7 +222,7 @@ def _no_power(view: ex.View, statement: str) -> list[ex.Check]:
 def excess(data: ex.Dataset, rates: ex.Array) -> float:
     """The largest log of the objective's gap over exp(-2 rate t) times the first gap."""
     gaps = np.log(data["objective"] - data["least"])
-    return float((gaps - gaps.isel(time=0) + rates * data["time"] / (2 * data["temperature"] * PRIOR_RATE)).max())
+    return float((gaps - gaps.isel(time=0) + rates * data["time"] / (2 * data["temperature"] * PRIOR_RATE)).max())  # type: ignore[attr-defined]
 
 
 def _bounded(view: ex.View, at: Mapping[str, Any]) -> float:
