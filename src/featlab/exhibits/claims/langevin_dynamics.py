@@ -44,7 +44,7 @@ _SIZES: dict[ex.Size, dict[str, Any]] = {
         "degree": 20,
     },
     ex.Size.PAPER: {
-        "temperatures": [0.1, 0.2, 0.4], "path": (65_536, 16), "few": (4096, 32), "stages": 4, "degree": 32,
+        "temperatures": [0.1, 0.2, 0.4], "path": (32_768, 16), "few": (4096, 32), "stages": 4, "degree": 32,
         "widths": [[64, 128], [256, 32], [1024, 8], [4096, 2]],
     },
     ex.Size.LARGE: {
