@@ -293,8 +293,8 @@ EXHIBIT = ex.Exhibit(
     "has this limit. Both with new seeds; the other runs were not made again.",
     figure={
         "samples": ex.Panel(
-            ex.Overlay(_AWAY, "ratio", "C d/n", "1 - m^2, d = {dim}", each="dim"),
-            ex.Overlay(_EXCESS, "ratio", None, "excess risk, d = {dim}", each="dim", series=3),
+            ex.Overlay(ex.Of("away", _SAMPLES, {"dim": ex.LAST}), "ratio", "C d/n", "1 - m^2, d = {dim}"),
+            ex.Overlay(ex.Of("excess", _SAMPLES, {"dim": ex.LAST}), "ratio", None, "excess risk, d = {dim}", series=1),
             x="samples over dimension, n/d",
             y="error",
             xscale="log",

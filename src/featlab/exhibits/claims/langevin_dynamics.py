@@ -271,13 +271,13 @@ def _draw_gaps(axes: Any, view: ex.View) -> None:
         early, expected = looks < REST, _path_gaps(theory)
         theory_line(axes, looks[early], expected[early], series=series)
         bound = expected[0] * np.exp(-theory["bound"].item() * looks[early] / (4 * heat * PRIOR_RATE))
-        axes.plot(looks[early], bound, ":", color=axes.lines[-1].get_color())
+        axes.plot(looks[early], bound, linewidth=0.8, color=axes.lines[-1].get_color())
         points = gaps[:, early].mean(axis=0), ex.standard_error(gaps[:, early])
         measured_points(axes, looks[early], *points, series=series, label=f"lambda = {heat:g}")
     if view.studies(_PLAIN):
         looks, gaps = _gaps(view, _PLAIN)
         points = gaps.mean(axis=0), ex.standard_error(gaps)
-        measured_points(axes, looks[:-5], *(part[:-5] for part in points), series=4, label="no noise, no decay")
+        measured_points(axes, looks[:-5], *(part[:-5] for part in points), series=3, label="no noise, no decay")
 
 
 def _independent(view: ex.View) -> str:
@@ -306,7 +306,7 @@ EXHIBIT = ex.Exhibit(
     "which more than 3/4 is left from the first to the second unit; of a power of t it is .585. The distance of N "
     "neurons is the mean square over corners and seeds of f_N - f at lambda = .2. Annealing halves lambda = .8 after "
     "every 10 of the algorithm's own units of time.",
-    caption="Lines are the limit of infinitely many neurons, points means over seeds with two standard errors. Dotted: "
+    caption="Lines are the limit of infinitely many neurons, points means over seeds with two standard errors. Thin: "
     "the rate that is guaranteed if the log-Sobolev constant is as large as it can be, the spectral gap.",
     studies=studies,
     theory=theory,
