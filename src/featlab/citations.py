@@ -193,6 +193,23 @@ _PAPERS = (
         2024,
         "Improved statistical and computational complexity of the mean-field Langevin dynamics under structured data",
     ),
+    Citation(
+        "nitanda2022", "Nitanda, Wu, Suzuki", 2022, "Convex analysis of the mean field Langevin dynamics", "2201.10469"
+    ),
+    Citation(
+        "chizat2022",
+        "Chizat",
+        2022,
+        "Mean-field Langevin dynamics: exponential convergence and annealing",
+        "2202.01009",
+    ),
+    Citation(
+        "chen2022",
+        "Chen, Ren, Wang",
+        2022,
+        "Uniform-in-time propagation of chaos for mean field Langevin dynamics",
+        "2212.03050",
+    ),
     Citation("li1991", "Li", 1991, "Sliced inverse regression for dimension reduction"),
     Citation("cook1991", "Cook, Weisberg", 1991, "Discussion of sliced inverse regression for dimension reduction"),
     Citation(

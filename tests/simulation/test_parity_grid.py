@@ -5,9 +5,9 @@ import pytest
 
 from featlab import LangevinDynamics, MeanFieldTanh
 from featlab.simulation import parity_grid
-from featlab.simulation.parity_grid import Parity, parity_accuracies
+from featlab.simulation.parity_grid import Parity, corner_outputs, parity_accuracies
 from featlab.simulation.random import fold, named, root_key
-from tests.simulation.reference_langevin import one_step
+from tests.simulation.reference_langevin import one_step, output
 
 PARITY, WIDTH, COUNTS = Parity(order=2, dim=6, anisotropy=0.5), 3, (4, 7)
 
@@ -60,3 +60,24 @@ def test_a_parity_is_learned_from_many_samples_and_not_from_few():
     )
     assert found.shape == (1, 6, 2)
     assert found[0, :, 0].mean() < 0.8 < 0.95 < found[0, :, 1].mean()
+
+
+def test_every_corner_once_is_the_plain_loop_and_halves_its_temperature():
+    learner = LangevinDynamics(5, step_size=0.1, temperature=0.2, prior_rate=0.5, halve_every=2)
+    found, labels = corner_outputs(learner, MeanFieldTanh(WIDTH), 2, seeds=2, times=[0, 3, 5], key=5)
+    signs = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
+    assert np.array_equal(labels, signs.prod(axis=1))
+    key, inputs = root_key(5), signs / 2**0.5
+    state = [np.asarray(part)[1, 0] for part in parity_grid._gaussian(named(key, "neurons"), (2, 1, WIDTH), 2)]
+    constant = list(state)
+    ways = []
+    for number in range(5):
+        noise = parity_grid._gaussian(fold(named(key, "noise"), number), (2, 1, WIDTH), 2)
+        own = [np.asarray(part)[1, 0] for part in noise]
+        heat = 0.2 / 2 ** (number // 2)
+        options = {"scale": 15, "rate": 0.1}
+        state = one_step(inputs, labels, state, own, temperature=heat, decay=heat, **options)
+        constant = one_step(inputs, labels, constant, own, temperature=0.2, decay=0.2, **options)
+        ways.append([[output(x, *neurons, 15) for x in inputs] for neurons in (state, constant)])
+    assert np.allclose(found[1:, 1], [ways[2][0], ways[4][0]], atol=1e-4)
+    assert not np.allclose(found[2, 1], ways[4][1], atol=1e-2)

@@ -2,12 +2,14 @@
 
 The same dynamics as `featlab.simulation.langevin`, side by side for all seeds and numbers of samples, so that a whole
 curve keeps one device busy and is compiled once. The numbers of samples share a draw: each takes the first n of it.
+And on a parity of all its signs with every corner in the batch, which is the population: nothing is drawn but neurons.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import product as corners
 from typing import NamedTuple
 
 import jax
@@ -18,6 +20,7 @@ from jax import Array, lax
 from featlab.gaussian.hermite import Floats
 from featlab.learners.langevin import LangevinDynamics, MeanFieldTanh
 from featlab.learners.steps import step_at
+from featlab.simulation.langevin import cooling
 from featlab.simulation.random import fold, named, normal, root_key, uniform
 
 
@@ -62,9 +65,7 @@ def parity_accuracies(
         times: after how many steps, increasing; the last of them may be more than `learner.steps`.
         key: of all randomness.
     """
-    rate, temperature = (float(step_at(law, parity.dim)) for law in (learner.step_size, learner.temperature))
-    shrink = 1 - 2 * rate * temperature * learner.prior_rate
-    rates = Rates(*map(jnp.float32, (rate, shrink, (2 * rate * temperature) ** 0.5)))
+    rates = _rates(learner, parity.dim)
     root, scale = root_key(key), student.output_scale
     inputs, labels = _draw(named(root, "batch"), parity, (seeds, max(samples)))
     counts = np.asarray(samples)
@@ -79,6 +80,47 @@ def parity_accuracies(
         found.append(np.asarray(_accuracy(network, *tests), np.float64))
         done = time
     return np.stack(found)
+
+
+def corner_outputs(
+    learner: LangevinDynamics, student: MeanFieldTanh, order: int, *, seeds: int, times: Sequence[int], key: int
+) -> tuple[Floats, Floats]:
+    """f at the 2^k corners of d = k signs, each of them once in the batch, (time, seed, corner); and y of a corner.
+
+    Args:
+        order: k.
+        times: after how many steps, increasing; the last of them may be more than `learner.steps`.
+        key: of all randomness.
+    """
+    signs = np.array(list(corners((1.0, -1.0), repeat=order)))
+    labels, count = np.prod(signs, axis=1), len(signs)
+    inputs = jnp.broadcast_to(jnp.asarray(signs * order**-0.5, jnp.float32), (seeds, *signs.shape))
+    outcome = jnp.broadcast_to(jnp.asarray(labels, jnp.float32), (seeds, count))
+    shares, root = jnp.full((1, count), 1 / count, jnp.float32), root_key(key)
+    start = jax.jit(_gaussian, static_argnums=(1, 2))(named(root, "neurons"), (seeds, 1, student.width), order)
+    network = jax.tree.map(lambda part: student.start_deviation * part, start)
+    found, done, noise, scale = [], 0, named(root, "noise"), student.output_scale
+    for time in times:
+        for end in _stops(learner.halve_every, done, time):
+            rates = _rates(learner, order, done)
+            network, done = _advance(network, inputs, outcome, shares, rates, scale, noise, done, end), end
+        found.append(np.asarray(_margins(network, inputs, outcome, scale), np.float64)[:, 0] * labels)
+    return np.stack(found), labels
+
+
+def _stops(halve_every: int | None, begin: int, end: int) -> list[int]:
+    """Steps from `begin` to `end` at which the temperature changes, and the end."""
+    if halve_every is None:
+        return [end]
+    return [*range(halve_every * (begin // halve_every + 1), end, halve_every), end]
+
+
+def _rates(learner: LangevinDynamics, dim: int, step: int = 0) -> Rates:
+    """Of one step."""
+    rate, temperature = (float(step_at(law, dim)) for law in (learner.step_size, learner.temperature))
+    temperature *= float(cooling(learner, jnp.asarray(step)))
+    shrink = 1 - 2 * rate * temperature * learner.prior_rate
+    return Rates(*map(jnp.float32, (rate, shrink, (2 * rate * temperature) ** 0.5)))
 
 
 def _draw(key: Array, parity: Parity, shape: tuple[int, int]) -> tuple[Array, Array]:
@@ -129,6 +171,12 @@ def _responses(network: Neurons, inputs: Array, labels: Array, scale: Array) -> 
     responses = jnp.tanh(fields + network.biases[:, :, None])
     constants = jnp.tanh(network.offsets).mean(axis=-1)[..., None]
     return responses, labels[:, None] * scale / 3 * (responses.mean(axis=-1) + 2 * constants)
+
+
+@jax.jit
+def _margins(network: Neurons, inputs: Array, labels: Array, scale: Array) -> Array:
+    """y f, (seed, count, sample)."""
+    return _responses(network, inputs, labels, scale)[1]
 
 
 @jax.jit
