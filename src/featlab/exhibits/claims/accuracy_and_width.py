@@ -288,7 +288,7 @@ EXHIBIT = ex.Exhibit(
     "that of no network at all, and so scattered that 256 draws could not refuse 20%. The third had 64 draws at quick "
     "size, which could not either; there are 256, and 1024 at paper size. A first run at paper size had all bounds as "
     "they are here, but 24 seeds for C d/n, which could not tell at d = 16 and 64 (ratios within 1.9 standard errors): "
-    "directions have a study of their own since. And the slope of the time (.8279 +- .0009, accuracies from .05) was "
+    "directions have a study of their own since, at n = 256 d only, for want of time. And the slope of the time (.8279 +- .0009, accuracies from .05) was "
     "compared with that for epsilon to zero (.8138), which contradicted it: times are compared with the integral that "
     "has this limit. Both with new seeds; the other runs were not made again.",
     figure={

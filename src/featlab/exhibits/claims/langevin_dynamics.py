@@ -353,7 +353,8 @@ EXHIBIT = ex.Exhibit(
     "neurons and gaps to the exact equilibrium, contradicted the rates at lambda = .2 and .4 (.443 against .471, .862 "
     "against 1.035): steps of .02 move the equilibrium by .003 and .004, a fourth and most of what is left after 3 "
     "units. So gaps are to a run's own end, in theory too, with new seeds, and the test against powers is at lambda = "
-    ".1 (.2 could not tell). All other checks held, on runs that were not made again.",
+    ".1 (.2 could not tell), on half a million neurons, for want of time. All other checks held, on runs that were not "
+    "made again.",
     figure={
         "how far the output is from its end": ex.Panel(
             _draw_gaps, x="time in units of 1/(4 lambda lambda1)", y="distance of s from its end", yscale="log"
