@@ -283,14 +283,15 @@ EXHIBIT = ex.Exhibit(
     "a network whose weights are given by an integral. How the source itself proves its 1/N was not looked up. "
     "Ridge regression ends at 4e-5, by its penalty and beyond the biases' reach, which flattens its fitted exponent.",
     settled="Three looks before the protocol was fixed, at quick size. The first had accuracies from .1 to .005, of "
-    "which the largest were not yet in the straight part (slopes .83 to .88 where .814 is claimed); .05 to .002 since. "
-    "In the second the integral of the sampled network began at -4 rather than at 0, with C = 1833: an error above "
-    "that of no network at all, and so scattered that 256 draws could not refuse 20%. The third had 64 draws at quick "
-    "size, which could not either; there are 256, and 1024 at paper size. A first run at paper size had all bounds as "
-    "they are here, but 24 seeds for C d/n, which could not tell at d = 16 and 64 (ratios within 1.9 standard errors): "
-    "directions have a study of their own since, at n = 256 d only, for want of time. And the slope of the time (.8279 +- .0009, accuracies from .05) was "
-    "compared with that for epsilon to zero (.8138), which contradicted it: times are compared with the integral that "
-    "has this limit. Both with new seeds; the other runs were not made again.",
+    "which the largest were not yet in the straight part (slopes .83 to .88 where .814 is claimed); .05 to .002 "
+    "since. In the second the integral of the sampled network began at -4 rather than at 0, with C = 1833: an error "
+    "above that of no network at all, and so scattered that 256 draws could not refuse 20%. The third had 64 draws at "
+    "quick size, which could not either; there are 256, and 1024 at paper size. A first run at paper size had all "
+    "bounds as they are here, but 24 seeds for C d/n, which could not tell at d = 16 and 64 (ratios within 1.9 "
+    "standard errors): directions have a study of their own since, at n = 256 d only, for want of time. And the slope "
+    "of the time (.8279 +- .0009, accuracies from .05) was compared with that for epsilon to zero (.8138), which "
+    "contradicted it: times are compared with the integral that has this limit. Both with new seeds; the other runs "
+    "were not made again.",
     figure={
         "samples": ex.Panel(
             ex.Overlay(ex.Of("away", _SAMPLES, {"dim": ex.LAST}), "ratio", "C d/n", "1 - m^2, d = {dim}"),
