@@ -1,0 +1,106 @@
+"""The channel of a label with a density and three or four fields where V is narrow: what is known first.
+
+F(Q) = E_omega[L^{-T} E[m m^T] L^{-1}], omega ~ N(0, Q), with m(y) = E[t | y, omega] of `local_law`. Around most omega the
+level sets are almost planes: a few lines say what the label tells, and the average over omega, a bounded and mostly
+smooth function, is one over a scrambled Sobol sequence, on one side of the planes of symmetry. Where the lines scatter,
+near critical points of the link, more are laid, around a part of the points: with levels l of ever more lines,
+
+    E[A] = E[A_0] + E[rho (A_1 - A_0)],
+
+each mean over as many points as it needs (Giles 2008), rho rising smoothly from 0 to 1 with the scatter of A_0, so that F
+is a continuous function of Q. n n^T, n the normal at omega, is known around many more points, and is the control
+variate of A_0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from scipy.special import ndtri
+
+from featlab.analysis.label_law import label_law
+from featlab.gaussian.hermite import Floats, Integers
+from featlab.gaussian.matrices import symmetric_root
+from featlab.gaussian.sobol import sobol_uniforms
+from featlab.gaussian.symmetry import Symmetries, symmetries
+from featlab.interruption import check
+from featlab.targets import Target
+from featlab.theory.bayes.channel import ChannelAverages
+from featlab.theory.bayes.local_law import Across, Detail, Neighbourhoods, Told
+from featlab.theory.bayes.symmetry import fold
+
+# By the number of fields: the points with few lines, twice as many where no reflection helps; one of how many is
+# looked at again; the details of both.
+_POINTS, _AGAIN = {3: 2048, 4: 1024}, 4
+_FEW = {3: Detail(4, 24, 32), 4: Detail(3, 20, 24)}
+_MORE = {3: Detail(8, 32, 32), 4: Detail(5, 24, 24)}
+_CONTROLS = 8  # times as many points for the normals
+_SCATTER = (1e-4, 4e-4)  # of E|m|^2, above which more lines are laid
+_CHUNK = 150_000
+_KEPT = 8
+
+
+@dataclass(eq=False)
+class Narrow:
+    """F and H of a target of three or four fields, some eigenvalue of V being small."""
+
+    target: Target
+    _found: dict[bytes, ChannelAverages] = field(default_factory=dict)
+
+    @cached_property
+    def group(self) -> Symmetries:
+        return symmetries(self.target.link, (self.target.rank, self.target.hidden))
+
+    def at(self, overlap: Floats) -> ChannelAverages:
+        """F and H at Q (r, r); the last few are kept, as the limit V -> 0 is asked for again and again."""
+        key = np.round(overlap, 13).tobytes()
+        if key not in self._found:
+            found = self._at(overlap)
+            self._found = dict([*self._found.items(), (key, found)][-_KEPT:])
+        return self._found[key]
+
+    def _at(self, overlap: Floats) -> ChannelAverages:
+        rank, fields = self.target.rank, self.target.rank + self.target.hidden
+        mirrors = fold(self.target, overlap)
+        count = _POINTS[fields] if mirrors.halved else 2 * _POINTS[fields]
+        around = self._around(overlap, mirrors.halved, _CONTROLS * count)
+        values, vectors = np.linalg.eigh(around.normals())
+        normals = vectors[:, :, -1]
+        controls = values[:, -1, None, None] * normals[:, :, None] * normals[:, None, :]
+        few = _told(around, normals, np.arange(count), _FEW[fields])
+        moments = controls.mean(axis=0) + np.mean(few.moments - controls[:count], axis=0)
+        entropy = float(few.entropy.mean())
+        low, high = _SCATTER
+        rise = np.clip((few.scatter[: count // _AGAIN] - low) / (high - low), 0.0, 1.0)
+        again = np.flatnonzero(rise)
+        if again.size:
+            share = (rise * rise * (3 - 2 * rise))[again] * _AGAIN / count
+            more = _told(around, normals, again, _MORE[fields])
+            moments += np.einsum("n,nij->ij", share, more.moments - few.moments[again])
+            entropy += float(share @ (more.entropy - few.entropy[again]))
+        lift = np.linalg.inv(around.factor)
+        information = (lift.T @ moments @ lift)[:rank, :rank]
+        return ChannelAverages(self.group.fixing(overlap).average(mirrors.average(information)[None])[0], entropy)
+
+    def _around(self, overlap: Floats, halved: tuple[int, ...], count: int) -> Neighbourhoods:
+        """Around Sobol points omega = Q^{1/2} n of N(0, Q), n being positive on the halved axes."""
+        rank, fields = self.target.rank, self.target.rank + self.target.hidden
+        uniform = sobol_uniforms(rank, count, 20_240_915)
+        uniform[:, list(halved)] = 0.5 + 0.5 * uniform[:, list(halved)]
+        centres, factor = np.zeros((count, fields)), np.eye(fields)
+        centres[:, :rank] = ndtri(uniform) @ symmetric_root(overlap)
+        factor[:rank, :rank] = symmetric_root(np.eye(rank) - overlap)
+        turns = np.random.default_rng([*b"narrow"]).standard_normal((count, 2, fields, fields - 1))
+        return Neighbourhoods(self.target, label_law(self.target), centres, factor, turns)
+
+
+def _told(around: Neighbourhoods, normals: Floats, rows: Integers, detail: Detail) -> Told:
+    """What the labels tell around some of the centres, a few at a time."""
+    each = Across.of(around.dimension - 1, detail.lines).weights.size * (detail.cells + 2 * detail.bins)
+    parts = []
+    for some in np.array_split(rows, max(1, rows.size * each // _CHUNK)):
+        check()
+        parts.append(around.some(some).told(normals[some], detail))
+    return Told(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("moments", "entropy", "scatter")))
