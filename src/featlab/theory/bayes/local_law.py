@@ -1,15 +1,17 @@
 """What a label tells around a point that message passing knows: lines through the point's own neighbourhood.
 
-Given omega the fields are z = omega + L t with t ~ N(0, I), L L^T = V. The label tells E[m m^T], m(y) = E[t | y, omega],
-which lies between 0 and 1, and is n n^T where the label's level sets are planes of normal n on the scale of V.
+Given omega the fields are z = omega + L t with t ~ N(0, I), L L^T = V. The label tells E[m m^T], with
+m(y) = E[t | y, omega]: a matrix between 0 and I, which is n n^T where the label's level sets are planes of normal n on
+the scale of V.
 
 Lines run along u, the normal that is most common close by. Their places across are the nodes of a product of
 Gauss-Hermite rules, turned around u at random. A line is cut at the kinks. Between neighbouring places the label runs
-linearly, so that it crosses the edges of bins of the label at known places, between which the mass and the first moments
-of t are exact. With the mass p and the moment x of each bin, E[m m^T] = sum x x^T / p, less by what m varies within a
-bin. Every other edge is a quantile, of the label of t ~ N(0, 3) along the line: the density of bins that loses least is
-the third root of that of the label (Panter and Dite 1951). The others halve the bins between them; a third of what
-that adds is added again (Richardson), but where m differs by more than bins of one branch can, as across a gap.
+linearly, so that it crosses the edges of bins of the label at known places, between which the mass and the first
+moments of t are exact. With the mass p and the moment x of each bin, E[m m^T] = sum x x^T / p, less by what m varies
+within a bin. Every other edge is a quantile of the label with t ~ N(0, 3) along the line: the density of bins that
+loses least is the third root of that of the label (Panter and Dite 1951). The others halve the bins between them; a
+third of what that adds is added again (Richardson), except where m differs by more than it can on one branch, as across
+a gap.
 
 Two rules are laid. Where they differ, with d = x_a - p_a x / p of the one, half of the square of their difference,
 d d^T / p, is what their scatter adds to x x^T / p on average. It is taken off, and tells where more lines are worth
@@ -58,7 +60,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Across:
-    """Where lines stand across: t (K, D - 1) in the frame of their rule, weights (K,), 1 for each rule, and the rule."""
+    """Where lines stand across: t (K, D - 1) in the frame of their rule, weights (K,), which of the two rules (K,)."""
 
     places: Floats
     weights: Floats
@@ -203,12 +205,28 @@ class Bins:
         return sums[0], np.stack(sums[1:], axis=-1)
 
     def entropy(self, mass: Floats) -> Floats:
-        """E[log density] (N,) from masses (N, bins); of atoms E[log probability]. Open bins are as wide as the next."""
+        """E[log density] (N,) from masses (N, bins); of atoms E[log probability]. Open bins are as wide as the next.
+
+        A third of what halving the bins adds is added again.
+        """
         widths = np.diff(self.edges, axis=1)
-        atoms = np.ones((len(mass), self.count - widths.shape[1] - 2))
-        widths = np.column_stack([widths[:, :1], widths, widths[:, -1:], atoms])
-        kept = (mass > 0) & (widths > 0)
-        return np.sum(mass * np.log(np.where(kept, mass, 1.0) / np.where(kept, widths, 1.0)), axis=1)
+        halves = mass[:, self.pairs]
+        fine, whole = _log_density(halves, widths), _log_density(_joined(halves), _joined(widths))
+        outside = _log_density(mass[:, 0], widths[:, 0]) + _log_density(mass[:, len(widths.T) + 1], widths[:, -1])
+        atoms = mass[:, len(widths.T) + 2 :]
+        inside = (4 * np.sum(fine, axis=1) - np.sum(whole, axis=1)) / 3
+        return inside + outside + np.sum(_log_density(atoms, 1.0), axis=1)
+
+
+def _joined(halves: Floats) -> Floats:
+    """Every two columns as one."""
+    return halves[:, ::2] + halves[:, 1::2]
+
+
+def _log_density(mass: Floats, widths: Floats | float) -> Floats:
+    """p log(p / width), 0 where either is."""
+    kept = (mass > 0) & (widths > 0)
+    return mass * np.log(np.where(kept, mass, 1.0) / np.where(kept, widths, 1.0))
 
 
 def _edges(labels: Floats, weights: Floats, bins: int) -> Floats:
@@ -250,7 +268,7 @@ def _cut(
 
 
 def _second_moments(mass: Floats, moment: Floats, pairs: slice) -> tuple[Floats, Floats]:
-    """E[m m^T] (N, D, D) from masses (N, 2, bins) and moments (N, 2, bins, D), and the trace of the scatter taken off."""
+    """E[m m^T] (N, D, D) from masses (N, 2, bins) and moments (N, 2, bins, D), and the trace of the scatter."""
     total = mass.mean(axis=1)
     per_mass = 1 / np.where(total > 0, total, 1.0)[..., None]
     mean = moment.mean(axis=1) * per_mass
