@@ -2,9 +2,9 @@
 
     python -m benchmarks.theory [--output PATH] [--errors]
 
-With --errors only the last: the largest error of F, relative to its own diagonal, of three and four directions without a
-closed form, and the processor time. The laws of a product of directions and of a squared norm are convolutions and Bessel
-functions (`tests.theory.channel_reference`); that of a polynomial and a parity is the closed form, gone around.
+With --errors only the last: the largest relative error of the diagonal of F, of three and four directions without a
+closed form, and the processor time. Products of directions and squared norms have a known law (`known_channels`); a
+polynomial and a parity have a closed form, which is gone around.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from time import process_time
 
 import numpy as np
 
+from benchmarks.known_channels import of_product, of_radius
 from benchmarks.measuring import RESULTS, Row, machine, save, show, time_best
 from featlab.analysis.subspaces import nothing
 from featlab.analysis.thresholds import second_moments
@@ -23,7 +24,6 @@ from featlab.targets import target
 from featlab.theory.bayes.channels import build_channel
 from featlab.theory.bayes.family import Family
 from featlab.theory.bayes.state_evolution import state_evolution, update
-from tests.theory.channel_reference import of_product, of_radius
 
 ALPHAS = 40
 # One iteration of Tree-AMP (tramp) for the same model takes about this long; a round number, not measured here.

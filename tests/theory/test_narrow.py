@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from benchmarks.known_channels import of_product, of_radius
 
 from featlab.gaussian.quadrature import gauss_pieces, product_rule
 from featlab.targets import target
@@ -13,7 +14,6 @@ from featlab.theory.bayes import narrow
 from featlab.theory.bayes.channels import build_channel, channel_of
 from featlab.theory.bayes.local_law import Detail, Neighbourhoods
 from featlab.theory.bayes.narrow import Narrow
-from tests.theory.channel_reference import of_product, of_radius
 
 PRODUCT = "h1*h2*h3"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.known_channels import of_radius
 from scipy.integrate import quad
 from scipy.special import erf
 
@@ -20,7 +21,7 @@ from featlab.theory.bayes.rules import omega_given
 from featlab.theory.bayes.single_index import SingleIndex
 from featlab.theory.bayes.state_evolution import overlap_curve
 from featlab.theory.bayes.symmetry import fold, interchangeable, invariances, reflections
-from tests.theory.channel_reference import of_absolute_value, of_radius, of_square_with_random_sign, on_grids
+from tests.theory.channel_reference import of_absolute_value, of_square_with_random_sign, on_grids
 
 STAIRCASE = "h1**2 + sign(h1*h2*h3)"
 
