@@ -101,7 +101,9 @@ def _diagonal(text: str, overlap: tuple[float, ...]) -> Floats:
     """That of F at a diagonal Q, by another integral."""
     if text == STAIRCASE:
         return np.diag(build_channel(target(text)).at(np.diag(overlap)).information)
-    return of_product(overlap) if "*h" in text else np.full(len(overlap), of_radius(len(overlap), overlap[0]))
+    if "*h" in text:
+        return of_product(overlap, 4 if len(overlap) == 3 else 3)
+    return np.full(len(overlap), of_radius(len(overlap), overlap[0]))
 
 
 def errors() -> list[Row]:
