@@ -34,8 +34,9 @@ from featlab.theory.bayes.channel import ChannelAverages
 from featlab.theory.bayes.scores import scores
 
 # By the number of fields: the smallest eigenvalue of V that the level sets resolve, and the square root of its
-# determinant below which omega has too many nodes.
-_NARROWEST, WIDE = {3: 0.015, 4: 0.2}, {3: 0.058, 4: 0.04}
+# determinant below which omega has too many nodes; twice as much without symmetries.
+_NARROWEST, _SMALLEST = {3: 0.015, 4: 0.2}, {3: 0.058, 4: 0.04}
+_SYMMETRIES = 4
 # Panels of U end there, and so far from each jump of the density.
 _PROBITS, _LAST_PROBIT = (-3.5, -2.5, -1.7, -1.0, -0.5, 0.0, 0.5, 1.0, 1.7, 2.5, 3.5), 5.0
 _MARGINS = np.array([-0.25, -0.06, 0.0, 0.06, 0.25])
@@ -56,11 +57,6 @@ _STEPS, _MOST_NODES, _REACH = (0.45, 0.55, 0.65, 0.75), {3: 1500, 4: 200}, 4.7
 _NEAR = 5.5  # deviations of V; what is farther counts for nothing
 _BLOCK = 3.0
 _CHUNK = 1_000_000
-
-
-def volume(overlap: Floats) -> float:
-    """sqrt(det V): how much of their space the fields may fill, as far as is known."""
-    return float(np.sqrt(max(np.linalg.det(np.eye(len(overlap)) - overlap), 0.0)))
 
 
 @dataclass(eq=False)
@@ -96,9 +92,10 @@ class LabelRule:
 
     def suits(self, overlap: Floats) -> bool:
         """Whether V is wide: no deviation is below what the level sets resolve, and not all of them are small."""
-        fields = self.group.dimension
-        narrowest = 1 - float(np.linalg.eigvalsh(overlap)[-1])
-        return narrowest >= _NARROWEST[fields] - 1e-12 and volume(overlap) >= WIDE[fields] - 1e-12
+        fields, widths = self.group.dimension, 1 - np.linalg.eigvalsh(overlap)
+        smallest = _SMALLEST[fields] * (1 if len(self.group.fixing(overlap)) >= _SYMMETRIES else 2)
+        volume = float(np.sqrt(np.prod(widths)))
+        return bool(widths[-1] >= _NARROWEST[fields] - 1e-12 and volume >= smallest - 1e-12)
 
     def at(self, overlap: Floats) -> ChannelAverages:
         """F and H at Q (r, r)."""

@@ -201,7 +201,8 @@ class Bins:
         mass = weight * (self.below[1] - self.below[0])
         columns = [mass, weight * (self.density[0] - self.density[1]), *(mass * x[line] for x in across.places.T)]
         shape = (len(self.edges), 2, self.count)
-        sums = [np.bincount(place, column, np.prod(shape)).reshape(shape) for column in columns]
+        size = int(np.prod(shape))
+        sums = [np.bincount(place, column, size).astype(float).reshape(shape) for column in columns]
         return sums[0], np.stack(sums[1:], axis=-1)
 
     def entropy(self, mass: Floats) -> Floats:

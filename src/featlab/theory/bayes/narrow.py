@@ -33,7 +33,6 @@ from featlab.gaussian.symmetry import Symmetries, symmetries
 from featlab.interruption import check
 from featlab.targets import Target
 from featlab.theory.bayes.channel import ChannelAverages
-from featlab.theory.bayes.label_rule import WIDE, volume
 from featlab.theory.bayes.local_law import Across, Detail, Neighbourhoods, Told
 from featlab.theory.bayes.symmetry import fold
 
@@ -50,6 +49,8 @@ class Effort:
 # By the number of fields. Where some directions are hardly known yet, little changes with omega, and much with t.
 _EVEN = {3: Effort(2048, Detail(4, 24, 32), Detail(8, 32, 32)), 4: Effort(1024, Detail(4, 20, 24), Detail(6, 24, 24))}
 _UNEVEN = {3: Effort(512, Detail(14, 32, 32), Detail(24, 40, 32)), 4: Effort(256, Detail(6, 24, 24), Detail(9, 28, 24))}
+# An eigenvalue of V for which that is so, and how many times as large as the smallest it is.
+_LITTLE_KNOWN, _APART = 0.3, 10.0
 _AGAIN = 4  # one of so many points is looked at again
 _CONTROLS = 8  # times as many points for the normals
 _SCATTER = (1e-4, 4e-4)  # of E|m|^2, above which more lines are laid
@@ -79,7 +80,8 @@ class Narrow:
     def _at(self, overlap: Floats) -> ChannelAverages:
         rank, fields = self.target.rank, self.target.rank + self.target.hidden
         mirrors = fold(self.target, overlap)
-        effort = (_UNEVEN if volume(overlap) >= WIDE[fields] else _EVEN)[fields]
+        widths = 1 - np.linalg.eigvalsh(overlap)
+        effort = (_UNEVEN if widths[0] > max(_LITTLE_KNOWN, _APART * widths[-1]) else _EVEN)[fields]
         count = effort.points if mirrors.halved else 2 * effort.points
         around = self._around(overlap, mirrors.halved, _CONTROLS * count)
         values, vectors = np.linalg.eigh(around.normals())
