@@ -14,7 +14,7 @@ A_0.
 
 Measured against products of directions, whose logarithm is a sum, and squared norms (`benchmarks.theory`): three
 fields that are known equally well within 1e-3, four within 5e-3; where one direction is almost known and others are
-not, within 5e-3; a jump of the link across the lines costs 1%.
+not, within 5e-3; of what a jump tells that crosses the level sets 1 to 3% are missed or made up.
 """
 
 from __future__ import annotations
