@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.known_channels import of_radius
 from scipy.integrate import quad
-from scipy.special import erf, ive
+from scipy.special import erf
 
 from featlab.analysis.level_sets import log_partition
 from featlab.analysis.subspaces import nothing
@@ -16,7 +17,6 @@ from featlab.targets import target
 from featlab.theory.bayes import label_rule, single_index
 from featlab.theory.bayes.channel import Channel
 from featlab.theory.bayes.channels import channel_of
-from featlab.theory.bayes.continuous import Continuous
 from featlab.theory.bayes.rules import omega_given
 from featlab.theory.bayes.single_index import SingleIndex
 from featlab.theory.bayes.state_evolution import overlap_curve
@@ -92,27 +92,13 @@ def test_three_parity_keeps_what_it_was_told() -> None:
     assert q == pytest.approx(0.94303, abs=5e-5)
 
 
-def test_the_staircase_equals_the_generic_path() -> None:
-    """Label by label, and, where V is narrow, over 128 Sobol points: a few per cent."""
-    slow = Continuous(target(STAIRCASE), sobol_points=128)
-    for overlap, tolerance in ((np.diag([0.3, 0.2, 0.5]), 1e-3), (np.diag([0.97, 0.5, 0.5]), 0.06)):
-        fast, found = told(STAIRCASE).at(overlap), slow.at(overlap)
-        assert np.diag(found.information) == pytest.approx(np.diag(fast.information), rel=tolerance)
-        assert np.diag(found.information) != pytest.approx(1.2 * np.diag(fast.information), rel=tolerance)
-        assert found.entropy == pytest.approx(fast.entropy, rel=max(tolerance, 0.03))
-
-
-def of_radius(rank: int, q: float) -> float:
-    """F(q I) = f I of y = |z|, by its law: y^{r/2} exp(-(y^2 + w^2) / 2v) I_{r/2-1}(y w / v) at |omega| = w."""
-    v, order = 1 - q, 0.5 * rank - 1
-    y, w = np.linspace(1e-6, 10, 1500), np.linspace(1e-3, 8, 400)[:, None] * np.sqrt(q)
-    log_law = order * np.log(y / w) + np.log(y * ive(order, y * w / v)) - 0.5 * (y - w) ** 2 / v
-    law = np.exp(log_law)
-    law /= np.trapezoid(law, y, axis=1)[:, None]
-    mean = y * ive(order + 1, y * w / v) / ive(order, y * w / v)  # of z along omega
-    prior = (w / np.sqrt(q)) ** (rank - 1) * np.exp(-0.5 * w * w / q)
-    told = np.trapezoid(law * (mean - w) ** 2, y, axis=1) / v**2
-    return float(np.sum(prior[:, 0] * told) / np.sum(prior)) / rank
+@pytest.mark.parametrize("overlap", [(0.3, 0.2, 0.5), (0.985, 0.2, 0.2)])
+def test_the_staircase_equals_the_generic_path(overlap: tuple[float, float, float]) -> None:
+    """Label by label, with one direction known to a deviation of 0.12 too."""
+    fast, slow = (told(STAIRCASE, generic=generic).at(np.diag(overlap)) for generic in (False, True))
+    assert np.diag(slow.information) == pytest.approx(np.diag(fast.information), rel=1e-3)
+    assert np.diag(slow.information) != pytest.approx(1.2 * np.diag(fast.information), rel=1e-3), "negative control"
+    assert slow.entropy == pytest.approx(fast.entropy, abs=5e-3)
 
 
 @pytest.mark.parametrize(("rank", "q", "tolerance"), [(3, 0.3, 1e-3), (4, 0.05, 1e-2)])
@@ -275,10 +261,6 @@ def test_half_of_a_symmetric_link_is_the_whole(text: str, monkeypatch: pytest.Mo
 def test_refusals() -> None:
     with pytest.raises(InvalidParameter, match="at most four directions"):
         told("h1*h2*h3*h4 + h5")
-    with pytest.raises(InvalidParameter, match=r"eigenvalues up to 0\.8"):
-        told("h1*h2*h3*h4").at(0.9 * np.eye(4))
-    with pytest.raises(InvalidParameter, match=r"eigenvalues up to 0\.8"):
-        overlap_curve("h1*h2*h3*h4", [4.0])
 
 
 def eigenvalues(matrix: Floats) -> Floats:

@@ -328,18 +328,3 @@ def _panels(target: Target, axis: int, resolution: float, graded: tuple[float, .
     edges = np.unique(np.concatenate([np.linspace(low, high, count + 1) for low, high, count in ends]))
     x, w = panels(edges, _NODES_PER_PANEL)
     return x, w * gaussian_density(x) if noise_variable else w
-
-
-def together(parts: list[Fibres]) -> Fibres:
-    """The rows of several as one."""
-    most = max(part.low.shape[1] for part in parts)
-
-    def joined(name: str, fill: float) -> Floats:
-        arrays = [getattr(part, name) for part in parts]
-        rows = [
-            np.pad(a, [(0, 0), (0, most - a.shape[1])] + [(0, 0)] * (a.ndim - 2), constant_values=fill) for a in arrays
-        ]
-        return np.concatenate(rows)
-
-    zero = {name: joined(name, 0.0) for name in ("base", "low", "high")}
-    return Fibres(parts[0].direction, **zero, log_weights=joined("log_weights", -np.inf))

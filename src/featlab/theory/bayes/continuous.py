@@ -3,8 +3,7 @@
 F(Q) = E_x E[g_out(g(x), omega) g_out^T | z] with x = (z, noise) and omega | z ~ N(Q z, Q - Q^2). The level sets of the
 labels g(x) do not depend on Q: they are found once for each range of V, and F costs one softmax over them. Two fields
 are integrated by panels cut at the kinks and graded around them. Three and four are integrated label by label
-(`label_rule`) while V is not too narrow. Where it is, three are integrated by a Sobol sequence (Owen 1997), which
-misses F by about 1% at an overlap of 0.95 and by less the closer that is to 1; four are refused.
+(`label_rule`) while V is wide, and around what is known (`narrow`) where it is not.
 
 As V -> 0 a level set becomes its tangent plane: without noise V^{1/2} F V^{1/2} has a limit, with noise F has. Either
 is taken as reached once a deviation of V is below 0.01.
@@ -15,17 +14,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
 
-from featlab.analysis.level_sets import Fibres, together
-from featlab.errors import InvalidParameter
+from featlab.analysis.level_sets import Fibres
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.matrices import symmetric_root
 from featlab.gaussian.quadrature import gauss_pieces, product_rule
-from featlab.gaussian.sobol import sobol_uniforms
 from featlab.targets import Target
 from featlab.theory.bayes.channel import ChannelAverages
-from featlab.theory.bayes.label_rule import NARROWEST, LabelRule
+from featlab.theory.bayes.label_rule import LabelRule
+from featlab.theory.bayes.narrow import Narrow
 from featlab.theory.bayes.neighbourhood import Grading, level_set_around, noise_inside
 from featlab.theory.bayes.rules import Frame, View
 from featlab.theory.bayes.scores import scores
@@ -39,9 +36,7 @@ _REACH = 7.0
 _PANELS = (-8.0, -3.5, -2.2, -1.2, 0.0, 1.2, 2.2, 3.5, 8.0)
 _OUTER_NODES = 4
 _INNER_NODES, _FEW_INNER_NODES, _MUCH_OVERLAP = 12, 8, 0.5
-_SHIFTS = 32
 _CHUNK = 2_000_000
-_ROWS_OF_THREE = 32
 
 
 Ranges = tuple[tuple[float, ...], tuple[float, ...]]
@@ -49,23 +44,17 @@ Ranges = tuple[tuple[float, ...], tuple[float, ...]]
 
 @dataclass(frozen=True)
 class Sample:
-    """True points x (N, D) with weights, what Z is summed over for their labels, and nodes for omega given z.
-
-    The nodes are uniform numbers (N, T, r) of their own for every point, or None for a product rule shared by all.
-    """
+    """True points x (N, D) with weights, and what Z is summed over for their labels."""
 
     points: Floats
     weights: Floats
     fibres: Fibres
-    uniform: Floats | None
 
     def inner(self, overlap: Floats) -> tuple[Floats, Floats]:
-        """Nodes (N or 1, T, r) of N(0, I_r) and weights (T,)."""
+        """Nodes (1, T, r) of N(0, I_r), for omega given any z, and weights (T,)."""
         rank = len(overlap)
         if not overlap.any():
             return np.zeros((1, 1, rank)), np.ones(1)
-        if self.uniform is not None:
-            return ndtri(self.uniform), np.full(self.uniform.shape[1], 1 / self.uniform.shape[1])
         # Far branches of the level set compete at a middling V; at a small one only the nearest is seen, almost flat.
         steep = bool(np.any((np.diag(overlap) > _MUCH_OVERLAP) & (1 - np.diag(overlap) >= _FINEST[0] ** 2)))
         rule = product_rule([gauss_pieces((), _INNER_NODES if steep else _FEW_INNER_NODES)] * rank)
@@ -73,18 +62,13 @@ class Sample:
 
 
 class Continuous:
-    """F and H of a target whose label has a density, perhaps with atoms besides.
+    """F and H of a target whose label has a density, perhaps with atoms besides."""
 
-    Args:
-        sobol_points: how many points x are taken where there are three fields and V is narrow.
-    """
-
-    def __init__(self, target: Target, sobol_points: int = 512) -> None:
+    def __init__(self, target: Target) -> None:
         self.target = noise_inside(target) if target.noise > 0 else target
-        self.sobol_points = sobol_points
         self._samples: dict[tuple[Ranges, tuple[int, ...]], Sample] = {}
-        fields = self.target.rank + self.target.hidden
-        self._by_label = LabelRule(self.target) if fields > 2 else None
+        self._many = self.target.rank + self.target.hidden > 2
+        self._by_label, self._nearby = LabelRule(self.target), Narrow(self.target)
 
     def at(self, overlap: Floats) -> ChannelAverages:
         """F and H at Q (r, r)."""
@@ -105,13 +89,8 @@ class Continuous:
     def _resolved(self, overlap: Floats) -> ChannelAverages:
         """F and H where no deviation of V is below the finest range."""
         rank = self.target.rank
-        if self._by_label:
-            fields, widest = rank + self.target.hidden, float(np.linalg.eigvalsh(overlap)[-1])
-            if 1 - widest >= NARROWEST[fields] - 1e-12:
-                return self._by_label.at(overlap)
-            if fields > 3:
-                expected = f"eigenvalues up to {1 - NARROWEST[fields]:g}, as the label has a density and four fields"
-                raise InvalidParameter("overlap", round(widest, 4), expected)
+        if self._many:
+            return self._by_label.at(overlap) if self._by_label.suits(overlap) else self._nearby.at(overlap)
         covariance = np.eye(rank) - overlap
         group = fold(self.target, overlap)
         sample = self._sample(_ranges(covariance), group)
@@ -121,8 +100,7 @@ class Continuous:
         information, entropy = np.zeros((rank, rank)), 0.0
         size = inner.shape[1] * sample.fibres.base.shape[1]
         for rows in np.array_split(np.arange(len(z)), max(1, len(z) * size // _CHUNK)):
-            steps = inner[rows] if len(inner) > 1 else inner
-            omega = (z[rows] @ overlap)[:, None, :] + steps @ root
+            omega = (z[rows] @ overlap)[:, None, :] + inner @ root
             log_z, gradient = scores(sample.fibres.rows(rows), omega, covariance)
             weight = sample.weights[rows][:, None] * inner_weights
             information += np.einsum("nt,nti,ntj->ij", weight, gradient, gradient, optimize=True)
@@ -132,10 +110,7 @@ class Continuous:
     def _sample(self, ranges: Ranges, group: Fold) -> Sample:
         key = (ranges, group.halved)
         if key not in self._samples:
-            dimension = self.target.rank + self.target.hidden
-            many = dimension > 2
-            sample = _sobol(self.target, ranges, self.sobol_points) if many else _panels(self.target, ranges, group)
-            self._samples[key] = sample
+            self._samples[key] = _panels(self.target, ranges, group)
         return self._samples[key]
 
 
@@ -184,17 +159,4 @@ def _panels(target: Target, ranges: Ranges, group: Fold) -> Sample:
             lines = lines.chosen(lines.t[:, axis] > 0, 2.0)
     lines = lines.chosen(lines.weights > 1e-11, 1.0)
     fibres = level_set_around(target, lines.t, _grading(target, ranges, 1.0, 4, 61), _mirrors(target, ranges))
-    return Sample(lines.t, lines.weights / lines.weights.sum(), fibres, None)
-
-
-def _sobol(target: Target, ranges: Ranges, count: int) -> Sample:
-    """Scrambled Sobol points for x and, shifted along a lattice, for omega given z: three fields or more."""
-    rank, dimension = target.rank, target.rank + target.hidden
-    uniform = sobol_uniforms(dimension + rank, count, 20_240_915)
-    points = ndtri(uniform[:, :dimension])
-    lattice = np.outer(np.arange(_SHIFTS), np.array([1, 7, 11, 13])[:rank]) / _SHIFTS
-    shifted = np.clip((uniform[:, None, dimension:] + lattice) % 1.0, 1e-9, 1 - 1e-9)
-    grading, mirrors = _grading(target, ranges, 2.0, 3, 41), _mirrors(target, ranges)
-    rows = np.array_split(points, max(1, count // _ROWS_OF_THREE))
-    fibres = together([level_set_around(target, some, grading, mirrors) for some in rows])
-    return Sample(points, np.full(count, 1 / count), fibres, shifted)
+    return Sample(lines.t, lines.weights / lines.weights.sum(), fibres)

@@ -38,7 +38,7 @@ class Family:
     def _table(self) -> tuple[Floats, Floats, bool]:
         angles = np.linspace(_MARGIN, 0.5 * np.pi - _MARGIN, _ANGLES)
         q = np.sin(angles) ** 2
-        gains = np.array([self._gain(one) for one in q[::-1]])[::-1]  # a channel that ends early refuses at once
+        gains = np.array([self._gain(one) for one in q])
         trivial = self._gain(0.0) > _TRIVIAL
         values = (1 - q) * gains
         return angles, values if trivial else values / q, trivial

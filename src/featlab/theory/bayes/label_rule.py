@@ -33,8 +33,10 @@ from featlab.targets import Target
 from featlab.theory.bayes.channel import ChannelAverages
 from featlab.theory.bayes.scores import scores
 
-# By the number of fields: the smallest eigenvalue of V that the level sets resolve.
-NARROWEST = {3: 0.05, 4: 0.2}
+# By the number of fields: the smallest eigenvalue of V that the level sets resolve, and the square root of its
+# determinant below which omega has too many nodes; twice as much without symmetries.
+_NARROWEST, _SMALLEST = {3: 0.015, 4: 0.2}, {3: 0.058, 4: 0.04}
+_SYMMETRIES = 4
 # Panels of U end there, and so far from each jump of the density.
 _PROBITS, _LAST_PROBIT = (-3.5, -2.5, -1.7, -1.0, -0.5, 0.0, 0.5, 1.0, 1.7, 2.5, 3.5), 5.0
 _MARGINS = np.array([-0.25, -0.06, 0.0, 0.06, 0.25])
@@ -59,7 +61,7 @@ _CHUNK = 1_000_000
 
 @dataclass(eq=False)
 class LabelRule:
-    """F and H of a target of three or four fields, while no eigenvalue of V is below `NARROWEST`."""
+    """F and H of a target of three or four fields, while V is wide enough (`suits`)."""
 
     target: Target
     _fibres: dict[tuple[float, ...], tuple[Fibres, Floats]] = field(default_factory=dict)
@@ -87,6 +89,13 @@ class LabelRule:
             fibres = level_sets(self.target, edges=edges).at(labels)
             self._fibres[edges] = fibres, log_partition(fibres, np.zeros((len(fibres.base), rank)), np.eye(rank))[0]
         return self._fibres[edges]
+
+    def suits(self, overlap: Floats) -> bool:
+        """Whether V is wide: no deviation is below what the level sets resolve, and not all of them are small."""
+        fields, widths = self.group.dimension, 1 - np.linalg.eigvalsh(overlap)
+        smallest = _SMALLEST[fields] * (1 if len(self.group.fixing(overlap)) >= _SYMMETRIES else 2)
+        volume = float(np.sqrt(np.prod(widths)))
+        return bool(widths[-1] >= _NARROWEST[fields] - 1e-12 and volume >= smallest - 1e-12)
 
     def at(self, overlap: Floats) -> ChannelAverages:
         """F and H at Q (r, r)."""
