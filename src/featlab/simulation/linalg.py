@@ -18,7 +18,7 @@ _TALL = 8
 # compiles in a fifth.
 _SHORT = 4096
 # A row whose part off the known vectors is below so many roundings of its norm lies in their span.
-_ROUNDINGS = 64
+ROUNDINGS = 64
 # From so many known vectors on, a second orthogonalisation measures the norms that are left.
 _MANY = 32
 
@@ -102,7 +102,7 @@ def split(basis: Array, block: Array) -> tuple[Array, Array, Array]:
     """
     first = product(basis, block.T).T
     left = block - product(first, basis)
-    least = _ROUNDINGS * jnp.finfo(block.dtype).eps
+    least = ROUNDINGS * jnp.finfo(block.dtype).eps
     new = jnp.sum(left**2, axis=1, keepdims=True) > least**2 * jnp.sum(block**2, axis=1, keepdims=True)
     lower, q = lower_factor(jnp.where(new, left, 0))
     second = product(basis, q.T).T

@@ -111,10 +111,19 @@ def normal(key: Any, shape: tuple[int, ...], dtype: Any = jnp.float32) -> Any:
         return math.sqrt(2) * erfinv((_host_words(key, shape) | 1) * 2.0**-23 - 1)
     if np.dtype(dtype) != np.float32:
         return jax.random.normal(_jax_key(key), shape, dtype)
-    # Odd multiples of 2^-23 in (-1, 1), all representable: symmetric, and never at the ends, where z is infinite.
-    odd = ((_words(key, shape) >> np.uint32(8)) | np.uint32(1)).astype(jnp.int32) - np.int32(2**23)
-    symmetric = odd.astype(jnp.float32) * np.float32(2**-23)
-    return _shaped(np.float32(math.sqrt(2)) * lax.erf_inv(symmetric), shape)
+    return _shaped(_normal_of(_words(key, shape)), shape)
+
+
+def normal_columns(key: Array, count: int, number: Array) -> list[Array]:
+    """So many independent N(0, 1) numbers of each numbered sample (uint32), as columns, float32.
+
+    They depend on the key, the sample's number and their place alone, whichever samples are drawn together. Two columns
+    share a call of the cipher, and nothing keeps the compiler from drawing them where they are used.
+    """
+    columns: list[Array] = []
+    for pair in range(-(-count // 2)):
+        columns += [_normal_of(words) for words in _threefry(key, jnp.full_like(number, 2 * pair), number)]
+    return columns[:count]
 
 
 def chi(
@@ -192,6 +201,13 @@ def _refusal_series(shift: Array, t: Array) -> Array:
     """1 - exp(3 s (log(1+t) - ...)) by series, without a call of log or exp: for |t| < 0.2 and a refusal below 0.13."""
     q = -3 * shift * _log_remainder_series(t)
     return q * (1 - q / 2 * (1 - q / 3 * (1 - q / 4)))
+
+
+def _normal_of(words: Array) -> Array:
+    """N(0, 1) numbers by inversion, float32, from uniform 32-bit words."""
+    # Odd multiples of 2^-23 in (-1, 1), all representable: symmetric, and never at the ends, where z is infinite.
+    odd = ((words >> np.uint32(8)) | np.uint32(1)).astype(jnp.int32) - np.int32(2**23)
+    return np.float32(math.sqrt(2)) * lax.erf_inv(odd.astype(jnp.float32) * np.float32(2**-23))
 
 
 def _words(key: Array, shape: tuple[int, ...]) -> Array:

@@ -156,7 +156,7 @@ class FreshVirtual(Framed):
         chunks, size = chunk_count(self.rows, self.base), chunk_size(self.rows, self.base)
         rule_key, chunk_key = named(key, "rule"), named(key, "coordinates")
 
-        def add(carry: tuple[_Sum, Array], index: Array) -> tuple[tuple[_Sum, Array], None]:
+        def add(carry: tuple[Summed, Array], index: Array) -> tuple[tuple[Summed, Array], None]:
             pull, root = carry
             coordinates = normal(fold(chunk_key, index), (size, self.base), self.dtype)
             fields = product(coordinates, weights[:, : self.base].T)
@@ -165,7 +165,7 @@ class FreshVirtual(Framed):
             return (pull.add(product(duals.T, coordinates)), lower_triangle(jnp.hstack([root, duals.T]))), None
 
         empty = jnp.zeros((self.width, self.width), self.dtype)
-        zero = _Sum.zero((self.width, self.base), self.dtype), empty
+        zero = Summed.zero((self.width, self.base), self.dtype), empty
         (pull, root), _ = lax.scan(add, zero, jnp.arange(chunks))
         factor = self._triangle(named(key, "factor"), self.new, self.base)
         return jnp.hstack([pull.value, product(root[:, : self.new], factor)])  # D has rank `new` at most
@@ -178,20 +178,20 @@ class FreshVirtual(Framed):
         return numbers * np.dtype(self.dtype).itemsize
 
 
-class _Sum(NamedTuple):
+class Summed(NamedTuple):
     """A compensated sum (Kahan): thousands of chunks add up without losing digits."""
 
     value: Array
     lost: Array
 
     @classmethod
-    def zero(cls, shape: tuple[int, ...], dtype: Any) -> _Sum:
+    def zero(cls, shape: tuple[int, ...], dtype: Any) -> Summed:
         return cls(jnp.zeros(shape, dtype), jnp.zeros(shape, dtype))
 
-    def add(self, term: Array) -> _Sum:
+    def add(self, term: Array) -> Summed:
         corrected = term - self.lost
         total = self.value + corrected
-        return _Sum(total, (total - self.value) - corrected)
+        return Summed(total, (total - self.value) - corrected)
 
 
 class ReusedBatch(NamedTuple):
