@@ -140,3 +140,56 @@ def _corrected(second: Array, q: Array, remainder: Array) -> tuple[Array, Array]
 def off(basis: Array, block: Array) -> Array:
     """`block` (p, n) less its part in the span of the orthonormal (or zero) rows of `basis` (l, n)."""
     return block - product(product(basis, block.T).T, basis)
+
+
+DOTS = "auto"
+
+
+def _dots() -> str:
+    return ("matmul" if jax.default_backend() == "cpu" else "together") if DOTS == "auto" else DOTS
+
+
+def inner_products(groups: list[tuple[Any, Array]]) -> list[Array]:
+    """For each of some groups the inner products of its columns (a list, or a table (columns, n)) with its other one."""
+    if _dots() == "matmul":
+        tables = [jnp.stack(columns) if isinstance(columns, list) else columns for columns, _ in groups]
+        return [product(table, other[:, None])[:, 0] for table, (_, other) in zip(tables, groups, strict=True)]
+    products = [column * other for columns, other in groups for column in columns]
+    if _dots() == "together":
+        found = lax.reduce(products, [np.zeros((), p.dtype) for p in products], _added, (0,))
+    else:
+        found = [jnp.sum(p) for p in products]
+    ends = np.cumsum([len(columns) for columns, _ in groups])
+    return jnp.split(jnp.stack(found), ends[:-1])
+
+
+def _added(left: list[Array], right: list[Array]) -> list[Array]:
+    return [a + b for a, b in zip(left, right, strict=True)]
+
+
+def combined(numbers: Array, columns: Any) -> Any:
+    """The sum of columns, each times its number; of none, zero."""
+    if not isinstance(columns, list) and _dots() == "matmul":
+        return product(numbers[None], columns)[0]
+    total: Any = 0.0
+    for place, column in enumerate(columns):
+        total = total + numbers[place] * column
+    return total
+
+
+def extended(basis: Array, row: Array, noise: Array, factor: Array) -> tuple[Array, Array, Array]:
+    """row (n,) = c basis + nu q as `split` has it: nu, q, and factor q + (I - P) noise, P on the basis and q.
+
+    Three passes over the basis (l, n): inner products with row and noise; with what is left of the row; and what is
+    written. Sums of the last two are of the rest, so that nothing is lost where it is small.
+    """
+    first, mixed, (whole,) = inner_products([(basis, row), (basis, noise), ([row], row)])
+    left = row - combined(first, basis)
+    along, (square, crossed) = inner_products([(basis, left), ([left, noise], left)])
+    least = ROUNDINGS * jnp.finfo(row.dtype).eps
+    new = (square > least**2 * whole) & (square > jnp.sum(along**2))
+    norm = jnp.where(new, jnp.sqrt(jnp.where(new, square - jnp.sum(along**2), 1)), 0)
+    scale = jnp.where(new, 1 / jnp.where(new, norm, 1), 0)
+    q = scale * (left - combined(along, basis))
+    own = scale * (crossed - jnp.sum(along * mixed))
+    return norm, q, (factor - own) * q + (noise - combined(mixed, basis))

@@ -28,7 +28,7 @@ from jax import Array, lax
 
 from featlab.errors import InvalidParameter
 from featlab.simulation.designs.virtual import Framed, Summed
-from featlab.simulation.linalg import ROUNDINGS
+from featlab.simulation.linalg import ROUNDINGS, combined, inner_products
 from featlab.simulation.random import bartlett, fold, named, normal_columns
 
 # From the target's fields (n, r), the numbers behind the labels' noise (n, columns) and the student's fields (n, 1) to D
@@ -36,9 +36,8 @@ from featlab.simulation.random import bartlett, fold, named, normal_columns
 Answer = Callable[[Array, Array, Array], tuple[Array, Array]]
 
 MOST_USES = 32  # a question is unrolled
-_COUNTED = 2**32
-_CHUNK = {"cpu": 2**13}
-_GPU_CHUNK = 2**23
+_CPU_CHUNK, _GPU_CHUNK = 2**13, 2**23
+_COUNTED = 2**32 - 2**26  # less a chunk: numbers of samples have 32 bits
 _MOST_ROUNDS = 4
 _NEW_SHARE = 1 / 16  # of the squared length
 
@@ -120,7 +119,7 @@ class Retraced(Framed):
             (guess + sums.parts).at[number].set(norm),
             number + 1,
         )
-        return pull[None], sums.loss / self.rows, after
+        return pull[None], sums.loss / float(self.rows), after
 
     def _sums_of_the_rest(self, batch: Trace, weight: Array, answer: Answer, least: Any) -> tuple[Array, _Sums]:
         """A guess of the part of D in U, and the sums with it: as good that most of what is left is new, or nothing."""
@@ -144,7 +143,7 @@ class Retraced(Framed):
 
     def _sums(self, batch: Trace, weight: Array, guess: Array, answer: Answer) -> _Sums:
         """One pass over all samples, by chunks."""
-        size = min(self.rows, _CHUNK.get(jax.default_backend(), _GPU_CHUNK))
+        size = min(self.rows, _CPU_CHUNK if jax.default_backend() == "cpu" else _GPU_CHUNK)
         shapes = _Sums(self.frame, self.uses, self.uses, 1, 1, 1, 1)
         ends = np.cumsum(shapes)
 
@@ -160,26 +159,21 @@ class Retraced(Framed):
     ) -> Array:
         """The sums over a chunk, one after the other, (frame + 2 uses + 4,)."""
         number = index.astype(jnp.uint32) * np.uint32(size) + lax.iota(jnp.uint32, size)
-        drawn = normal_columns(batch.key, self.base + self.uses + self.noises, number)
+        drawn = kept(normal_columns(batch.key, self.base + self.uses + self.noises, number))
         start, noise, behind = drawn[: self.base], drawn[self.base : self.frame], drawn[self.frame :]
         answered = self._answered(start[: self.known], behind, answer)
         asked, new = self._retraced(batch, start, noise, answered)
-        inside = number < self.rows if self.rows % size else True
-        duals, loss = (jnp.where(inside, part, 0) for part in answered(_combined(weight, [*start, *new])))
-        rest = duals - jnp.where(inside, _combined(guess, asked), 0)
+        inside = number < np.uint32(self.rows) if self.rows % size else True
+        duals, loss = (jnp.where(inside, part, 0) for part in answered(combined(weight, [*start, *new])))
+        duals = kept(duals)
+        rest = duals - jnp.where(inside, combined(guess, asked), 0)
         now = jnp.where(inside, _at(noise, batch.times), 0)
-        zero = jnp.zeros(1, self.dtype)
-        pull = [*start, *new]
-        by_duals = sums([*pull, duals], duals)
-        by_rest = sums([*asked, rest, now], rest)
-        by_noise = sums(asked, now) if asked else jnp.zeros(0, self.dtype)
-        known = jnp.arange(self.uses - 1) < batch.times
-        by_duals, own = by_duals[:-1], by_duals[-1:]
-        masked = jnp.where(jnp.concatenate([jnp.ones(self.base, bool), known]), by_duals, 0)
-        parts, rest_square, crossed = by_rest[:-2], by_rest[-2:-1], by_rest[-1:]
-        return jnp.concatenate(
-            [masked, zero, parts, zero, by_noise, zero, own, rest_square, crossed, jnp.sum(loss)[None]]
-        )
+        zero, ones = jnp.zeros(1, self.dtype), jnp.ones(size, self.dtype)
+        groups = [([*start, *new, duals], duals), ([*asked, rest, now], rest), ([loss], ones)]
+        pull, parts, total, *mixed = inner_products([*groups, (asked, now)] if asked else groups)
+        known = jnp.arange(self.frame - 1) < self.base + batch.times
+        found = [jnp.where(known, pull[:-1], 0), zero, parts[:-2], zero, *mixed, zero]
+        return jnp.concatenate([*found, pull[-1:], parts[-2:], total])
 
     def _answered(self, known: list[Array], behind: list[Array], answer: Answer) -> Callable[[Array], Any]:
         """From fields to D and the loss, of the samples of a chunk."""
@@ -199,27 +193,19 @@ class Retraced(Framed):
         asked: list[Array] = []
         new: list[Array] = []
         for past in range(self.uses - 1):
-            duals, _ = answered(_combined(batch.weights[past], [*start, *new]))
-            rest = duals - _combined(batch.parts[past], asked)
+            duals, _ = answered(combined(batch.weights[past], [*start, *new]))
+            rest = duals - combined(batch.parts[past], asked)
             asked.append(batch.scale[past] * rest)
-            new.append(
-                batch.factor[past] * asked[past] + noise[past] - _combined(batch.mixed[past], asked)
-            )
+            asked[past] = kept(asked[past])
+            mixed = combined(batch.mixed[past], asked)
+            new.append(kept(batch.factor[past] * asked[past] + noise[past] - mixed))
         return asked, new
 
     def bytes_per_seed(self, swept: bool = False) -> int:
         """A chunk, all of whose columns may be there at a time."""
         columns = 4 * (self.frame + self.uses + self.noises + 4)
-        size = min(self.rows, _CHUNK.get(jax.default_backend(), _GPU_CHUNK))
+        size = min(self.rows, _CPU_CHUNK if jax.default_backend() == "cpu" else _GPU_CHUNK)
         return (columns * size + 8 * self.uses * self.frame) * np.dtype(self.dtype).itemsize
-
-
-def _combined(numbers: Array, columns: list[Array]) -> Any:
-    """The sum of the columns, each times its number; of none, zero."""
-    total: Any = 0.0
-    for place, column in enumerate(columns):
-        total = total + numbers[place] * column
-    return total
 
 
 def _at(columns: list[Array], place: Array) -> Array:
@@ -230,6 +216,10 @@ def _at(columns: list[Array], place: Array) -> Array:
     return found
 
 
-def sums(columns: list[Array], column: Array) -> Array:
-    """The inner products of columns with one."""
-    return jnp.matmul(jnp.stack(columns), column, precision=lax.Precision.HIGHEST)
+
+KEEP = True
+
+
+def kept(columns: Any) -> Any:
+    """Columns that are made once: where they are used again, the compiler would make them again."""
+    return lax.optimization_barrier(columns) if KEEP else columns

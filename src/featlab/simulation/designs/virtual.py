@@ -25,9 +25,10 @@ from jax import Array, lax
 from featlab.errors import InvalidParameter
 from featlab.simulation.designs.chunks import chunk_count, chunk_size, within
 from featlab.simulation.designs.protocol import Rule
-from featlab.simulation.linalg import lower_triangle, off, product, split
+from featlab.simulation.linalg import extended, inner_products, lower_triangle, off, product, split
 from featlab.simulation.random import bartlett, fold, named, normal
 
+ONE = False
 _BLOCK_STEPS = 64
 _BLOCK_NUMBERS = 2**12
 # Between two of these a dimension may be left open when a program is compiled: drawing norms takes the same steps.
@@ -239,6 +240,8 @@ class ReusedVirtual(Framed):
     def backward(self, batch: ReusedBatch, duals: Array) -> tuple[Array, ReusedBatch]:
         """D^T G on the axes in use; on p new axes the drawn factor, and the batch's coordinates there."""
         key, first = fold(batch.key, batch.times), self.base + batch.times * self.width
+        if self.width == 1 and ONE:
+            return self._one(batch, duals[:, 0], key, first)
         _, lower, fresh = split(batch.asked, duals.T)
         factor = bartlett(named(key, "factor"), self.width, 1.0 * self.dim - first, dtype=self.dtype)
         asked = lax.dynamic_update_slice_in_dim(batch.asked, fresh, batch.times * self.width, axis=0)
@@ -248,6 +251,16 @@ class ReusedVirtual(Framed):
         # Read after the new axes are written, never before: only then does the compiler write in place.
         pull = lax.dynamic_update_slice_in_dim(product(coordinates, duals).T, product(lower, factor), first, axis=1)
         return pull, ReusedBatch(batch.key, coordinates, asked, batch.times + 1)
+
+    def _one(self, batch: ReusedBatch, duals: Array, key: Array, first: Array) -> tuple[Array, ReusedBatch]:
+        """`backward` of one neuron, in three passes over what was asked and one over the coordinates."""
+        factor = bartlett(named(key, "factor"), 1, 1.0 * self.dim - first, dtype=self.dtype)[0, 0]
+        noise = normal(named(key, "noise"), (1, self.rows), self.dtype)[0]
+        norm, fresh, new = extended(batch.asked, duals, noise, factor)
+        asked = lax.dynamic_update_slice_in_dim(batch.asked, fresh[None], batch.times, axis=0)
+        coordinates = lax.dynamic_update_slice_in_dim(batch.coordinates, new[None], first, axis=0)
+        pull = inner_products([(coordinates, duals)])[0].at[first].set(norm * factor)
+        return pull[None], ReusedBatch(batch.key, coordinates, asked, batch.times + 1)
 
     def bytes_per_seed(self, swept: bool = False) -> int:
         """The tables, and a few fields while a question is answered."""
