@@ -19,6 +19,8 @@ _TALL = 8
 _SHORT = 4096
 # A row whose part off the known vectors is below so many roundings of its norm lies in their span.
 ROUNDINGS = 64
+# The least share of its length that a row of a triangle has to itself where the triangle is only added to.
+_APART = 1e-3
 # From so many known vectors on, a second orthogonalisation measures the norms that are left.
 _MANY = 32
 
@@ -63,6 +65,27 @@ def lower_triangle(block: Array) -> Array:
     if columns < _TALL * rows:
         return lower
     return lower * jnp.where(jnp.diagonal(lower) < 0, -1, 1).astype(block.dtype)  # as Cholesky's
+
+
+def grown_triangle(root: Array, block: Array) -> Array:
+    """`lower_triangle` of [root, block], for a root (p, p) that is one of many columns before, and a long block (p, m).
+
+    With C = root^-1 block it is root times the Cholesky factor of I + C C^T: what came before is what makes the new
+    columns nearly orthonormal, so that one product and one Gram matrix are enough. Where a row of the root has less than
+    1e-3 of its length to itself, which a Gram matrix in float32 would begin to lose, the columns are factorised anew.
+    """
+    count = len(root)
+    if count == 1:
+        return jnp.sqrt(root**2 + jnp.sum(block**2, axis=1, keepdims=True))
+
+    def quick(root: Array, block: Array) -> Array:
+        eye = jnp.eye(count, dtype=root.dtype)
+        scaled = product(solve_triangular(root, eye, lower=True), block)
+        return product(root, jnp.linalg.cholesky(eye + product(scaled, scaled.T)))
+
+    lengths = jnp.sqrt(jnp.sum(root**2, axis=1))
+    apart = jnp.all(jnp.diagonal(root) > _APART * lengths)
+    return lax.cond(apart, quick, lambda root, block: lower_triangle(jnp.hstack([root, block])), root, block)
 
 
 def _cholesky_factor(block: Array) -> tuple[Array, Array]:

@@ -25,7 +25,7 @@ from jax import Array, lax
 from featlab.errors import InvalidParameter
 from featlab.simulation.designs.chunks import chunk_count, chunk_size, within
 from featlab.simulation.designs.protocol import Rule
-from featlab.simulation.linalg import extended, inner_products, lower_triangle, off, product, split
+from featlab.simulation.linalg import extended, grown_triangle, inner_products, lower_triangle, off, product, split
 from featlab.simulation.random import bartlett, fold, named, normal
 
 ONE = False
@@ -163,7 +163,7 @@ class FreshVirtual(Framed):
             fields = product(coordinates, weights[:, : self.base].T)
             duals = rule(coordinates[:, : self.known], fields, fold(rule_key, index))
             duals = within(duals, index, self.rows)
-            return (pull.add(product(duals.T, coordinates)), lower_triangle(jnp.hstack([root, duals.T]))), None
+            return (pull.add(product(duals.T, coordinates)), grown_triangle(root, duals.T)), None
 
         empty = jnp.zeros((self.width, self.width), self.dtype)
         zero = Summed.zero((self.width, self.base), self.dtype), empty
