@@ -224,10 +224,17 @@ class ReusedVirtual(Framed):
 
     def draw(self, key: Array) -> ReusedBatch:
         """One batch, known on the axes in use."""
-        start = normal(named(key, "coordinates"), (self.base, self.rows), self.dtype)
-        coordinates = jnp.pad(start, ((0, self.frame - self.base), (0, 0)))
+        coordinates = jnp.pad(self.start(key), ((0, self.frame - self.base), (0, 0)))
         asked = jnp.zeros((self.uses * self.width, self.rows), self.dtype)
         return ReusedBatch(named(key, "axes")[None], coordinates[None], asked[None], jnp.zeros(1, jnp.int32))
+
+    def start(self, key: Array) -> Array:
+        """The coordinates on the axes in use when a batch begins, (base, n)."""
+        return normal(named(key, "coordinates"), (self.base, self.rows), self.dtype)
+
+    def noise(self, key: Array, times: Array) -> Array:
+        """What the samples do on p axes of which nothing is known yet, (p, n)."""
+        return normal(named(fold(key, times), "noise"), (self.width, self.rows), self.dtype)
 
     def target_fields(self, batch: ReusedBatch) -> tuple[Array, ReusedBatch]:
         """The coordinates on the known axes."""
@@ -245,7 +252,7 @@ class ReusedVirtual(Framed):
         _, lower, fresh = split(batch.asked, duals.T)
         factor = bartlett(named(key, "factor"), self.width, 1.0 * self.dim - first, dtype=self.dtype)
         asked = lax.dynamic_update_slice_in_dim(batch.asked, fresh, batch.times * self.width, axis=0)
-        noise = normal(named(key, "noise"), (self.width, self.rows), self.dtype)
+        noise = self.noise(batch.key, batch.times)
         new = product(factor.T, fresh) + off(asked, noise)
         coordinates = lax.dynamic_update_slice_in_dim(batch.coordinates, new, first, axis=0)
         # Read after the new axes are written, never before: only then does the compiler write in place.
@@ -255,7 +262,7 @@ class ReusedVirtual(Framed):
     def _one(self, batch: ReusedBatch, duals: Array, key: Array, first: Array) -> tuple[Array, ReusedBatch]:
         """`backward` of one neuron, in three passes over what was asked and one over the coordinates."""
         factor = bartlett(named(key, "factor"), 1, 1.0 * self.dim - first, dtype=self.dtype)[0, 0]
-        noise = normal(named(key, "noise"), (1, self.rows), self.dtype)[0]
+        noise = self.noise(batch.key, batch.times)[0]
         norm, fresh, new = extended(batch.asked, duals, noise, factor)
         asked = lax.dynamic_update_slice_in_dim(batch.asked, fresh[None], batch.times, axis=0)
         coordinates = lax.dynamic_update_slice_in_dim(batch.coordinates, new[None], first, axis=0)
