@@ -96,12 +96,13 @@ def uniform(key: Any, shape: tuple[int, ...], dtype: Any = jnp.float32) -> Any:
     return _shaped((_words(key, shape) >> np.uint32(8)).astype(jnp.float32) * np.float32(2**-24), shape)
 
 
-def normal(key: Any, shape: tuple[int, ...], dtype: Any = jnp.float32) -> Any:
+def normal(key: Any, shape: tuple[int, ...], dtype: Any = jnp.float32, over: Any = None) -> Any:
     """Independent N(0, 1) numbers, by inversion.
 
     Args:
         key: two words, as `named` gives it; of NumPy, it is drawn on the host.
         shape, dtype: of the numbers.
+        over: how they lie over several devices, a sharding of JAX for two axes: each draws its own, the same numbers.
 
     Examples:
         >>> import numpy as np
@@ -115,6 +116,8 @@ def normal(key: Any, shape: tuple[int, ...], dtype: Any = jnp.float32) -> Any:
         return math.sqrt(2) * erfinv((_host_words(key, shape) | 1) * 2.0**-23 - 1)
     if np.dtype(dtype) != np.float32:
         return jax.random.normal(_jax_key(key), shape, dtype)
+    if over is not None and math.prod(shape) <= 2**32:
+        return _normal_of(_words_of_places(key, shape, over))
     return _shaped(_normal_of(_words(key, shape)), shape)
 
 
@@ -237,21 +240,32 @@ def _words(key: Array, shape: tuple[int, ...]) -> Array:
 
     The half is rounded up to whole vector registers: a ragged end makes the compiler give up on vectors (10x slower).
     """
-    half = (math.prod(shape) + 1) // 2
-    if half > 2**32:  # the counter would begin again, and so would the numbers
+    if math.prod(shape) > 2**33:  # the counter would begin again, and so would the numbers
         raise InvalidParameter("shape", shape, f"at most {2**33:,} numbers from one key")
-    whole = -(-half // _LANES) * _LANES if half > _LANES else half
-    index = lax.iota(jnp.uint32, whole)
+    index = lax.iota(jnp.uint32, _half(math.prod(shape)))
     return jnp.stack(_threefry(key, jnp.zeros_like(index), index))
+
+
+def _words_of_places(key: Array, shape: tuple[int, ...], over: Any) -> Array:
+    """The words of `_words` in a shape of two axes, each from its place alone, where a device has only some of them."""
+    half, place = _half(math.prod(shape)), lax.iota(jnp.uint32, shape[0])[:, None] * np.uint32(shape[1])
+    place = lax.with_sharding_constraint(place + lax.iota(jnp.uint32, shape[1]), over)
+    second = place >= np.uint32(half)
+    counter = place - jnp.where(second, np.uint32(half), np.uint32(0))
+    return jnp.where(second, *_threefry(key, jnp.zeros_like(counter), counter)[::-1])
+
+
+def _half(count: int) -> int:
+    """How many counters give so many words, two each, in whole vector registers."""
+    half = (count + 1) // 2
+    return -(-half // _LANES) * _LANES if half > _LANES else half
 
 
 def _host_words(key: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """The 24 leading bits of the same words by NumPy, as integers: numbers on the host, in float64, are those that a
     device draws in float32, up to its rounding."""
     count = math.prod(shape)
-    half = (count + 1) // 2
-    whole = -(-half // _LANES) * _LANES if half > _LANES else half
-    index = np.arange(whole, dtype=np.uint32)
+    index = np.arange(_half(count), dtype=np.uint32)
     words = np.concatenate(_threefry(key, np.zeros_like(index), index))
     return (words[:count] >> np.uint32(8)).astype(np.int64).reshape(shape)
 

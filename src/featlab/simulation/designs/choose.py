@@ -19,6 +19,7 @@ from featlab.simulation.designs.protocol import Design
 from featlab.simulation.designs.retraced import Retraced
 from featlab.simulation.designs.triangular import Triangular
 from featlab.simulation.designs.virtual import FreshVirtual, ReusedVirtual
+from featlab.simulation.devices import sample_devices
 
 KINDS = ("auto", "virtual", "retraced", "dense", "streamed", "dice")
 # Of all memory a run may use half, and never what Python, JAX and its compiler need for themselves.
@@ -165,12 +166,13 @@ def choose(demand: Demand, equivariant: bool, kind: str = "auto", memory: int | 
     kind, design = next(iter(_fitting(possible, demand, available)), None) or min(
         possible, key=lambda pair: demand.of(pair[1])
     )
-    needed = demand.of(design)
+    needed = _on_each(demand, design, available)
     if needed > available:
         others = [name for name, _ in _fitting(_possible(demand, equivariant), demand, available)]
         raise DoesNotFit.on(kind, needed + demand.besides, available + demand.besides, others)
     _check_counted(demand, design)
-    at_once = 1 if needed >= _ALONE_BYTES else available // needed
+    alone = needed >= _ALONE_BYTES or (isinstance(design, Retraced) and design.chunks > 1)
+    at_once = 1 if alone else available // needed
     return Choice(design, kind, needed, at_once, demand.besides)
 
 
@@ -184,7 +186,15 @@ def _check_counted(demand: Demand, design: Design) -> None:
 
 
 def _fitting(designs: list[tuple[str, Design]], demand: Demand, available: int) -> list[tuple[str, Design]]:
-    return [(kind, design) for kind, design in designs if demand.of(design) <= available]
+    return [(kind, design) for kind, design in designs if _on_each(demand, design, available) <= available]
+
+
+def _on_each(demand: Demand, design: Design, available: int) -> int:
+    """Bytes of one seed: if it does not fit on one device, on each of those over which its samples can be spread."""
+    whole = demand.of(design)
+    if whole <= available or not isinstance(design, ReusedVirtual) or jax.default_backend() == "cpu":
+        return whole
+    return -(-whole // sample_devices(demand.rows))
 
 
 def usable_bytes(of: Memory | None = None) -> int:

@@ -27,6 +27,7 @@ import numpy as np
 from jax import Array, lax
 
 from featlab.errors import InvalidParameter
+from featlab.simulation.devices import over_samples
 from featlab.simulation.designs.virtual import Framed, Summed
 from featlab.simulation.linalg import ROUNDINGS, combined, inner_products
 from featlab.simulation.random import bartlett, fold, named, normal_columns
@@ -143,14 +144,14 @@ class Retraced(Framed):
 
     def _sums(self, batch: Trace, weight: Array, guess: Array, answer: Answer) -> _Sums:
         """One pass over all samples, by chunks."""
-        size = min(self.rows, _CPU_CHUNK if jax.default_backend() == "cpu" else _GPU_CHUNK)
+        size = self._chunk
         shapes = _Sums(self.frame, self.uses, self.uses, 1, 1, 1, 1)
         ends = np.cumsum(shapes)
 
         def add(index: Array, total: Summed) -> Summed:
             return total.add(self._chunk_sums(batch, weight, guess, answer, index, size))
 
-        total = lax.fori_loop(0, -(-self.rows // size), add, Summed.zero((int(ends[-1]),), self.dtype)).value
+        total = lax.fori_loop(0, self.chunks, add, Summed.zero((int(ends[-1]),), self.dtype)).value
         pull, parts, mixed, *others = jnp.split(total, ends[:-1])
         return _Sums(pull, parts, mixed, *(other[0] for other in others))
 
@@ -159,6 +160,8 @@ class Retraced(Framed):
     ) -> Array:
         """The sums over a chunk, one after the other, (frame + 2 uses + 4,)."""
         number = index.astype(jnp.uint32) * np.uint32(size) + lax.iota(jnp.uint32, size)
+        if self.over > 1:
+            number = lax.with_sharding_constraint(number, over_samples(self.over, 0, 1))
         drawn = kept(normal_columns(batch.key, self.base + self.uses + self.noises, number))
         start, noise, behind = drawn[: self.base], drawn[self.base : self.frame], drawn[self.frame :]
         answered = self._answered(start[: self.known], behind, answer)
@@ -174,6 +177,16 @@ class Retraced(Framed):
         known = jnp.arange(self.frame - 1) < self.base + batch.times
         found = [jnp.where(known, pull[:-1], 0), zero, parts[:-2], zero, *mixed, zero]
         return jnp.concatenate([*found, pull[-1:], parts[-2:], total])
+
+    @property
+    def chunks(self) -> int:
+        """How many chunks a pass takes."""
+        return -(-self.rows // self._chunk)
+
+    @property
+    def _chunk(self) -> int:
+        """Samples at a time, as many on each device."""
+        return min(self.rows, self.over * (_CPU_CHUNK if jax.default_backend() == "cpu" else _GPU_CHUNK))
 
     def _answered(self, known: list[Array], behind: list[Array], answer: Answer) -> Callable[[Array], Any]:
         """From fields to D and the loss, of the samples of a chunk."""
@@ -204,8 +217,7 @@ class Retraced(Framed):
     def bytes_per_seed(self, swept: bool = False) -> int:
         """A chunk, all of whose columns may be there at a time."""
         columns = 4 * (self.frame + self.uses + self.noises + 4)
-        size = min(self.rows, _CPU_CHUNK if jax.default_backend() == "cpu" else _GPU_CHUNK)
-        return (columns * size + 8 * self.uses * self.frame) * np.dtype(self.dtype).itemsize
+        return (columns * self._chunk + 8 * self.uses * self.frame) * np.dtype(self.dtype).itemsize
 
 
 def _at(columns: list[Array], place: Array) -> Array:

@@ -25,6 +25,7 @@ from jax import Array, lax
 from featlab.errors import InvalidParameter
 from featlab.simulation.designs.chunks import chunk_count, chunk_size, within
 from featlab.simulation.designs.protocol import Rule
+from featlab.simulation.devices import over_samples
 from featlab.simulation.linalg import extended, grown_triangle, inner_products, lower_triangle, off, product, split
 from featlab.simulation.random import bartlett, fold, named, normal
 
@@ -45,6 +46,7 @@ class Framed(ABC):
     """What both have in common: a frame of known axes, p axes for the weights, and room for the new ones.
 
     The dimension may be traced: it enters as a number of degrees of freedom only. `least_dim` is what is known of it.
+    The samples of a batch that is kept or retraced are spread over so many devices (`over`).
     """
 
     dim: int
@@ -53,6 +55,7 @@ class Framed(ABC):
     rows: int
     dtype: Any = np.float32
     least_dim: int = field(default=2, kw_only=True)
+    over: int = field(default=1, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.dim <= self.frame:
@@ -226,15 +229,20 @@ class ReusedVirtual(Framed):
         """One batch, known on the axes in use."""
         coordinates = jnp.pad(self.start(key), ((0, self.frame - self.base), (0, 0)))
         asked = jnp.zeros((self.uses * self.width, self.rows), self.dtype)
+        if self.over > 1:
+            coordinates, asked = lax.with_sharding_constraint((coordinates, asked), over_samples(self.over, 1, 2))
         return ReusedBatch(named(key, "axes")[None], coordinates[None], asked[None], jnp.zeros(1, jnp.int32))
 
     def start(self, key: Array) -> Array:
         """The coordinates on the axes in use when a batch begins, (base, n)."""
-        return normal(named(key, "coordinates"), (self.base, self.rows), self.dtype)
+        return self._normal(named(key, "coordinates"), self.base)
 
     def noise(self, key: Array, times: Array) -> Array:
         """What the samples do on p axes of which nothing is known yet, (p, n)."""
-        return normal(named(fold(key, times), "noise"), (self.width, self.rows), self.dtype)
+        return self._normal(named(fold(key, times), "noise"), self.width)
+
+    def _normal(self, key: Array, count: int) -> Array:
+        return normal(key, (count, self.rows), self.dtype, over_samples(self.over, 1, 2))
 
     def target_fields(self, batch: ReusedBatch) -> tuple[Array, ReusedBatch]:
         """The coordinates on the known axes."""
