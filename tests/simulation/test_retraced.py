@@ -113,7 +113,7 @@ def test_a_sample_is_the_same_whichever_are_drawn_with_it():
 
 
 def test_taken_where_tables_do_not_fit():
-    """Three billion samples: by itself, in little memory; not for learners whose answers are kept, nor wide students."""
+    """Three billion samples: by itself, in little memory; not where answers are kept, nor for wide students."""
     large = Demand(dim=10**9, known=1, width=1, rows=3 * 10**9, uses=10, noises=0)
     assert choose(large, True, memory=10**9).kind == "retraced"
     assert choose(large, True, memory=10**9).bytes_per_seed < 10**8
@@ -121,4 +121,8 @@ def test_taken_where_tables_do_not_fit():
     assert choose(small, True, memory=10**9).kind == "virtual"
     for changed in ({"noises": None}, {"width": 2}, {"uses": 40}, {"dtype": np.float64}, {"rows": 2**32}):
         with pytest.raises(InvalidParameter):
-            choose(Demand(**{"dim": 1000, "known": 1, "width": 1, "rows": 3000, "uses": 10, "noises": 0} | changed), True, "retraced")
+            choose(
+                Demand(**{"dim": 1000, "known": 1, "width": 1, "rows": 3000, "uses": 10, "noises": 0} | changed),
+                True,
+                "retraced",
+            )

@@ -1,8 +1,9 @@
 """Seeds spread over the devices of a process, or the samples of a seed that is alone on one.
 
 No seed depends on another, so none waits for another's numbers. The samples of one batch only meet in sums, which the
-compiler takes over all devices (`Framed.over`). Programs are compiled for where their arguments lie (JAX's sharding), so that keys that are spread are enough. What a
-seed draws depends on its key alone: results are those of one device, up to the rounding of a program compiled anew.
+compiler takes over all devices (`Framed.over`). Programs are compiled for where their arguments lie (JAX's sharding),
+so that keys that are spread are enough. What is drawn depends on keys and places alone: results are those of one
+device, up to the rounding of a program compiled anew.
 """
 
 from __future__ import annotations

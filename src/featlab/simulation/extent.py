@@ -212,7 +212,9 @@ def _seconds(experiment: Experiment, wanted: Demand, kind: str, together: int, r
     seeds, looks, steps = len(experiment.seeds), len(experiment.plan.steps), max(1, experiment.plan.steps[-1])
     groups = -(-seeds // together)
     asked = float(wanted.known + width * wanted.uses)
-    read = {"virtual": rows * asked, "retraced": rows * asked, "dice": (rows + wanted.dim) * asked}.get(kind, rows * wanted.dim)
+    read = {"virtual": rows * asked, "retraced": rows * asked, "dice": (rows + wanted.dim) * asked}.get(
+        kind, rows * wanted.dim
+    )
     drawn = read * _DRAW
     each = read * (_READ + 2 * width * _MULTIPLY)
     if wanted.uses == 1 or kind in ("streamed", "retraced"):

@@ -220,11 +220,13 @@ def _normal_of(words: Array) -> Array:
 def _erf_inv(x: Array) -> Array:
     """The inverse error function in float32 for |x| < 1, by Giles' polynomials (2012, GPU Computing Gems, ch. 10).
 
-    The bits of `lax.erf_inv`, which chooses between two numbers for every coefficient; here one choice is made between two
-    polynomials, and a CPU draws a third faster.
+    The bits of `lax.erf_inv`, which chooses between two numbers for every coefficient; here one choice is made between
+    two polynomials, and a CPU draws up to a third faster.
     """
     w = -jnp.log1p(-x * x)
-    return jnp.where(w < 5, _polynomial(_CENTRE, w - np.float32(2.5)), _polynomial(_TAIL, jnp.sqrt(w) - np.float32(3))) * x
+    return (
+        jnp.where(w < 5, _polynomial(_CENTRE, w - np.float32(2.5)), _polynomial(_TAIL, jnp.sqrt(w) - np.float32(3))) * x
+    )
 
 
 def _polynomial(coefficients: tuple[float, ...], point: Array) -> Array:

@@ -223,7 +223,9 @@ def _possible(demand: Demand, equivariant: bool) -> list[tuple[str, Design]]:
     sampled = "virtual" if equivariant else "dice"
     if not equivariant:  # a question to dice reads what was asked before, in R^d and in R^n; to a stored batch, X
         stored_first = demand.rows * demand.dim <= (demand.known + 4 * asked) * (demand.rows + demand.dim)
-    for kind in ("dense", sampled, "retraced", "streamed") if stored_first else (sampled, "retraced", "dense", "streamed"):
+    for kind in (
+        ("dense", sampled, "retraced", "streamed") if stored_first else (sampled, "retraced", "dense", "streamed")
+    ):
         try:
             found.append((kind, _MAKERS[kind](demand)))
         except InvalidParameter:

@@ -1,18 +1,19 @@
 """A reused batch of which nothing is kept: every question goes over the samples again and retraces what they answered.
 
 The law is that of `ReusedVirtual`, whose tables are U, the orthonormal part of every D asked so far, and G, the
-coordinates of the samples on the axes in use. Both are functions of a sample's own random numbers, its noises z_s, and of
-a few numbers that all samples share: with q = uses,
+coordinates of the samples on the axes in use. Both are functions of a sample's own random numbers, among them a noise
+z_s for each question, and of a few numbers that all samples share: with q = uses,
 
     D_s = rule(h, <w_s, G>),   U_s = (D_s - sum_(r<s) C_sr U_r) / nu_s,   G_s = f_s U_s + z_s - sum_(r<=s) E_sr U_r,
 
-C = <U, D>, E = <U, z>, f Bartlett's factor. So a question is one pass over n numbered samples, without a table: q + known +
-1 random numbers and q^2 multiplications for each, and 4 q sums over all. The tables take 2 n q numbers, which ten
+C = <U, D>, E = <U, z>, f Bartlett's factor. So a question is one pass over n numbered samples, without a table: for
+each about q random numbers and q^2 multiplications, and 4 q sums over all. The tables take 2 n q numbers, which ten
 questions to three billion samples cannot have.
 
-The pass takes sums over D_s less a guess of its part in U, the one of the question before, and is made again, with what
-it found for a guess, only where less than a quarter of the rest is new: so a norm never comes from a difference of large
-numbers. A sample's numbers are keyed by its own number: they depend neither on chunks nor on devices.
+The sums are over D_s less a guess of its part in U, that of the question before; the pass is made again, with what it
+found for a guess, only where less than a quarter of what is left is new. So no norm is a difference of large numbers.
+A sample's numbers are keyed by its own number, and depend neither on chunks nor on devices. All of it is one reduction
+(`inner_products`), of which a compiler makes one loop: on a GPU it is bound by drawing, not by memory.
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ import numpy as np
 from jax import Array, lax
 
 from featlab.errors import InvalidParameter
-from featlab.simulation.devices import over_samples
 from featlab.simulation.designs.virtual import Framed, Summed
+from featlab.simulation.devices import over_samples
 from featlab.simulation.linalg import ROUNDINGS, combined, inner_products
 from featlab.simulation.random import bartlett, fold, named, normal_columns
 
-# From the target's fields (n, r), the numbers behind the labels' noise (n, columns) and the student's fields (n, 1) to D
-# (n, 1) and the loss (n,).
+# From the target's fields (n, r), the numbers behind the labels' noise (n, columns) and the student's fields (n, 1) to
+# D (n, 1) and the loss (n,).
 Answer = Callable[[Array, Array, Array], tuple[Array, Array]]
 
 MOST_USES = 32  # a question is unrolled
-_CPU_CHUNK, _GPU_CHUNK = 2**13, 2**23
+_CPU_CHUNK, _GPU_CHUNK = 2**13, 2**24
 _COUNTED = 2**32 - 2**26  # less a chunk: numbers of samples have 32 bits
 _MOST_ROUNDS = 4
 _NEW_SHARE = 1 / 16  # of the squared length
@@ -100,7 +101,7 @@ class Retraced(Framed):
         return jax.tree.map(lambda part: part[None], empty)
 
     def ask(self, batch: Trace, weights: Array, answer: Answer) -> tuple[Array, Array, Trace]:
-        """D^T X (1, frame) and the mean loss, (D, loss) = answer(target fields, noises, X w), for one weight (1, frame)."""
+        """D^T X (1, frame) and the mean loss, with (D, loss) = answer(target fields, noises, X w), of one weight w."""
         key, number, least = fold(batch.key, batch.times), batch.times, ROUNDINGS * jnp.finfo(self.dtype).eps
         guess, sums = self._sums_of_the_rest(batch, weights[0], answer, least)
         square = sums.rest - jnp.sum(sums.parts**2)
@@ -155,20 +156,17 @@ class Retraced(Framed):
         pull, parts, mixed, *others = jnp.split(total, ends[:-1])
         return _Sums(pull, parts, mixed, *(other[0] for other in others))
 
-    def _chunk_sums(
-        self, batch: Trace, weight: Array, guess: Array, answer: Answer, index: Array, size: int
-    ) -> Array:
+    def _chunk_sums(self, batch: Trace, weight: Array, guess: Array, answer: Answer, index: Array, size: int) -> Array:
         """The sums over a chunk, one after the other, (frame + 2 uses + 4,)."""
         number = index.astype(jnp.uint32) * np.uint32(size) + lax.iota(jnp.uint32, size)
         if self.over > 1:
             number = lax.with_sharding_constraint(number, over_samples(self.over, 0, 1))
-        drawn = kept(normal_columns(batch.key, self.base + self.uses + self.noises, number))
+        drawn = normal_columns(batch.key, self.base + self.uses + self.noises, number)
         start, noise, behind = drawn[: self.base], drawn[self.base : self.frame], drawn[self.frame :]
         answered = self._answered(start[: self.known], behind, answer)
         asked, new = self._retraced(batch, start, noise, answered)
         inside = number < np.uint32(self.rows) if self.rows % size else True
         duals, loss = (jnp.where(inside, part, 0) for part in answered(combined(weight, [*start, *new])))
-        duals = kept(duals)
         rest = duals - jnp.where(inside, combined(guess, asked), 0)
         now = jnp.where(inside, _at(noise, batch.times), 0)
         zero, ones = jnp.zeros(1, self.dtype), jnp.ones(size, self.dtype)
@@ -209,9 +207,8 @@ class Retraced(Framed):
             duals, _ = answered(combined(batch.weights[past], [*start, *new]))
             rest = duals - combined(batch.parts[past], asked)
             asked.append(batch.scale[past] * rest)
-            asked[past] = kept(asked[past])
             mixed = combined(batch.mixed[past], asked)
-            new.append(kept(batch.factor[past] * asked[past] + noise[past] - mixed))
+            new.append(batch.factor[past] * asked[past] + noise[past] - mixed)
         return asked, new
 
     def bytes_per_seed(self, swept: bool = False) -> int:
@@ -226,12 +223,3 @@ def _at(columns: list[Array], place: Array) -> Array:
     for number, column in enumerate(columns[1:], 1):
         found = jnp.where(place == number, column, found)
     return found
-
-
-
-KEEP = True
-
-
-def kept(columns: Any) -> Any:
-    """Columns that are made once: where they are used again, the compiler would make them again."""
-    return lax.optimization_barrier(columns) if KEEP else columns
