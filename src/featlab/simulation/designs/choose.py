@@ -242,7 +242,7 @@ def _virtual(demand: Demand) -> Any:  # a Design; where samples are compared, on
     return FreshVirtual(*sizes, normed=demand.normed)
 
 
-def _retraced(demand: Demand) -> Design:
+def _retraced(demand: Demand) -> Any:  # a Design that is asked by rules, never for fields
     if demand.noises is None:
         raise InvalidParameter("design", "retraced", "'virtual' for this learner, whose answers are kept")
     sizes = (demand.dim, demand.known, demand.width, demand.rows, demand.dtype)

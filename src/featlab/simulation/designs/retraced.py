@@ -146,8 +146,7 @@ class Retraced(Framed):
     def _sums(self, batch: Trace, weight: Array, guess: Array, answer: Answer) -> _Sums:
         """One pass over all samples, by chunks."""
         size = self._chunk
-        shapes = _Sums(self.frame, self.uses, self.uses, 1, 1, 1, 1)
-        ends = np.cumsum(shapes)
+        ends = np.cumsum([self.frame, self.uses, self.uses, 1, 1, 1, 1])  # as in `_Sums`
 
         def add(index: Array, total: Summed) -> Summed:
             return total.add(self._chunk_sums(batch, weight, guess, answer, index, size))
