@@ -1,73 +1,148 @@
-"""How close the passes of a question to a reused batch come to the speed of a copy, one by one.
+"""How close the passes of a question to a reused batch come to the speed of a copy, one by one, and whole runs.
 
-    python -m benchmarks.passes [ROWS]
+    python -m benchmarks.passes                      # for one large GPU; benchmarks/results/passes-<machine>.json
+    python -m benchmarks.passes 1e4 --largest 1e5    # for a CPU
+    python -m benchmarks.passes --machine H200       # another name for the machine
 
-Tables as `ReusedVirtual` has them after ten questions of one neuron: U (10, n) and G (12, n).
+Tables as `ReusedVirtual` has them after ten questions of one neuron, U (10, n) and G (12, n), n = 3 DIM; then ten steps
+on one batch, with tables and retraced, the largest by default of n = 3*10^9 samples. A time is a median, of as many as
+it takes until the middle half is within 5%; it is measured warm, and compilation apart.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
+import platform
+import statistics
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax import Array
+import numpy as np
 
-from benchmarks.measuring import copy_bandwidth
-from featlab.simulation.linalg import off, product, split
-from featlab.simulation.random import normal, root_key
+from benchmarks.measuring import RESULTS, Row, Timing, copy_bandwidth, machine, problem, save, show
+from featlab.learners import ReusedBatch
+from featlab.simulation.linalg import combined, extended, inner_products, off, product, split
+from featlab.simulation.random import fold, normal, root_key
+from featlab.simulation.run import advance, start
 
-ROWS = 3 * 10**7
+STEPS, STEP, SHARE, SPREAD = 10, 0.05, 0.8, 0.05
+ASKED, COORDINATES = STEPS, 2 + STEPS
+# Numbers that a step reads or writes for each sample. Of the tables: what was asked three times by reductions and six
+# by products, coordinates twice. Besides: fields, D and the loss 6, noise 1, in the passes 7, new columns 4, pull 1.
+TABLES = {"gpu": 3 * ASKED + 2 * COORDINATES, "cpu": 6 * ASKED + 2 * COORDINATES}
+BESIDES = 19
 
 
-def seconds_of(function: Callable[..., Any], *arguments: Any) -> float:
-    """The best of five calls of a compiled function."""
+def median_of(once: Callable[[], float], most_seconds: float) -> Timing:
+    """The median of at least five times, until the middle half of them is within 5%, or it takes too long."""
+    taken: list[float] = []
+    begin = perf_counter()
+    while True:
+        taken.append(once())
+        late = perf_counter() - begin > most_seconds
+        if len(taken) >= (3 if late else 5):
+            low, middle, high = statistics.quantiles(taken, n=4)
+            if late or high - low < SPREAD * middle:
+                return Timing(middle, None, (high - low) / middle, len(taken))
+
+
+def timed(function: Callable[..., Any], *arguments: Any) -> Timing:
+    """A compiled function, warm."""
     compiled = jax.jit(function)
-    jax.block_until_ready(compiled(*arguments))
-    taken = []
-    for _ in range(5):
+
+    def once() -> float:
         begin = perf_counter()
         jax.block_until_ready(compiled(*arguments))
-        taken.append(perf_counter() - begin)
-    return min(taken)
+        return perf_counter() - begin
+
+    for _ in range(2):
+        once()
+    return median_of(once, 2.0)
 
 
-def summed(left: Array, right: Array) -> Array:
-    """The product of matrices by multiplication and sums, which a compiler may fuse with what is around it."""
-    return jnp.sum(left[:, :, None] * right[None, :, :], axis=1)
+def passes(rows: int, speed: float) -> list[Row]:
+    """The share of a copy's speed of every pass, by products of matrices and by one reduction."""
+    basis = jax.jit(partial(normal, shape=(ASKED, rows)))(root_key(1)) / rows**0.5
+    row, noise = (jax.jit(partial(normal, shape=(1, rows)))(root_key(place))[0] for place in (2, 3))
+    numbers, found = jnp.arange(ASKED, dtype=jnp.float32), []
+
+    def measure(words: str, count: float, goal: float | None, function: Callable[..., Any], *arguments: Any) -> None:
+        timing = timed(function, *arguments)
+        share = 4 * count * rows / timing.seconds / speed
+        found.append(Row("pass", f"{words}, n = {rows:.0e}", share, "of a copy", timing, at_least=goal))
+
+    measure("U D^T, product", ASKED + 1, None, lambda u, d: product(u, d[:, None]), basis, row)
+    measure("U D^T, reduction", ASKED + 1, SHARE, lambda u, d: inner_products([(u, d)]), basis, row)
+    measure("U D^T and U z^T", ASKED + 2, SHARE, lambda u, d, z: inner_products([(u, d), (u, z)]), basis, row, noise)
+    measure("D - c U", ASKED + 2, SHARE, lambda c, u, d: d - combined(c, u), numbers, basis, row)
+    both = (basis, row, noise)
+    measure("split and off", 6 * ASKED + 6, None, lambda u, d, z: (split(u, d[None]), off(u, z[None])), *both)
+    measure("the same in three", 3 * ASKED + 8, SHARE, lambda u, d, z: extended(u, d, z, jnp.float32(2)), *both)
+    measure("normal numbers, written", 1, None, partial(normal, shape=(1, rows)), root_key(1))
+    return found
+
+
+def whole_run(dim: int, kind: str) -> tuple[Timing, np.ndarray]:
+    """Ten steps on one batch of 3 d samples, and the weight after them."""
+    task = problem(ReusedBatch(STEPS, STEP), dim=dim, width=1, kind=kind, samples=3 * dim)
+    keys = jax.vmap(lambda seed: fold(root_key(0), seed))(np.arange(1, dtype=np.uint32))
+    begin = perf_counter()
+    first = start.compile(task, keys)
+    onward = advance.compile(task, jax.eval_shape(partial(start, task), keys), keys, 0, STEPS)
+    compiling, seen = perf_counter() - begin, [np.zeros(0)]
+
+    def once() -> float:
+        begin = perf_counter()
+        carry = jax.block_until_ready(onward(jax.block_until_ready(first(keys)), keys, 0, STEPS))
+        seconds = perf_counter() - begin
+        seen[0] = np.asarray(carry.state.network.weights[0, 0])
+        if not np.all(np.isfinite(seen[0])) or np.any(np.asarray(carry.diverged) >= 0):
+            raise RuntimeError("the run diverged, so its time means nothing")
+        return seconds
+
+    once()
+    return replace(median_of(once, 10.0), compile_seconds=compiling), seen[0]
+
+
+def runs(dim: int, largest: int, speed: float) -> list[Row]:
+    """With tables and retraced; by a retraced weight at d = 10^5 devices can be compared."""
+    timing, _ = whole_run(dim, "virtual")
+    words, moved = f"d = {dim:.0e}, n = 3d, T = {STEPS}, p = 1", 4 * 3 * dim * STEPS / timing.seconds / speed
+    tables = TABLES["cpu" if jax.default_backend() == "cpu" else "gpu"]
+    found = [
+        Row("virtual", words, timing.seconds, "s", timing),
+        Row("virtual", f"{tables} numbers of tables at the copy's speed, over its time", tables * moved, "x"),
+        Row("virtual", f"{tables + BESIDES} numbers in all", (tables + BESIDES) * moved, "x", at_least=SHARE),
+    ]
+    for size in sorted({10**5, dim, largest}):
+        timing, weight = whole_run(size, "retraced")
+        found.append(Row("retraced", f"d = {size:.0e}, w1 = {weight[0]:.5f}", timing.seconds, "s", timing))
+    return found
 
 
 def main() -> None:
-    """Print the share of a copy's speed of every pass."""
-    rows = int(float(sys.argv[1])) if len(sys.argv) > 1 else ROWS
-    speed = copy_bandwidth(2048 if jax.devices()[0].platform == "gpu" else 64)
-    print(f"copy {speed / 1e9:.0f} GB/s, n = {rows:,}, {jax.devices()[0].device_kind}")
-
-    def show(name: str, numbers: float, function: Callable[..., Any], *arguments: Any) -> None:
-        taken = seconds_of(function, *arguments)
-        print(f"{name:44s} {taken * 1e3:9.3f} ms  {4 * numbers * rows / taken / speed:6.2f} of a copy", flush=True)
-
-    key = root_key(1)
-    draw = partial(normal, shape=(1, rows))
-    basis = jax.jit(partial(normal, shape=(10, rows)))(key) / rows**0.5
-    for width in (1, 2):
-        block = jax.jit(partial(normal, shape=(width, rows)))(root_key(2))
-        small = jax.jit(partial(normal, shape=(width, 10)))(root_key(3))
-        words = f"p = {width}"
-        show(f"{words}: U D^T, product", 10 + width, lambda u, d: product(u, d.T), basis, block)
-        show(f"{words}: U D^T, sums", 10 + width, lambda u, d: summed(u, d.T), basis, block)
-        show(f"{words}: c U, product", 10 + width, product, small, basis)
-        show(f"{words}: c U, sums", 10 + width, summed, small, basis)
-        show(f"{words}: D - c U, product", 10 + 2 * width, lambda c, u, d: d - product(c, u), small, basis, block)
-        show(f"{words}: D - c U, sums", 10 + 2 * width, lambda c, u, d: d - summed(c, u), small, basis, block)
-        show(f"{words}: split (4 U)", 40 + 8 * width, split, basis, block)
-        show(f"{words}: off (2 U)", 20 + 3 * width, off, basis, block)
-    show("n normal numbers", 1, draw, key)
-    show("10 n normal numbers", 10, partial(normal, shape=(10, rows)), key)
+    """Measure, print, save."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.passes", description=__doc__.split("\n")[0])
+    parser.add_argument("dim", nargs="?", type=float, default=1e8, help="of the passes and the runs that are compared")
+    parser.add_argument("--largest", type=float, default=1e9, help="of the largest run, retraced")
+    parser.add_argument("--machine", default=platform.node() or "machine", help="the machine's name")
+    parser.add_argument(
+        "--output", type=Path, help="where to save; benchmarks/results/passes-MACHINE.json unless given"
+    )
+    options = parser.parse_args()
+    megabytes = 4096 if jax.default_backend() != "cpu" else 64
+    speed = copy_bandwidth(megabytes)
+    rows = [Row("copy", f"{megabytes} MB, read and written", speed / 1e9, "GB/s")]
+    rows += passes(3 * int(options.dim), speed) + runs(int(options.dim), int(options.largest), speed)
+    print(show(rows))
+    path = options.output or RESULTS / f"passes-{options.machine}.json"
+    save(path, {"name": options.machine, **machine()}, rows)
 
 
 if __name__ == "__main__":

@@ -78,6 +78,15 @@ def test_any_design_answers_like_a_matrix(kind):
     assert max(repeat_errors(design, said, batch)) < 1e-5
 
 
+def test_one_neuron_in_three_passes_answers_like_a_matrix(monkeypatch):
+    """As on a GPU: reductions in the place of products."""
+    monkeypatch.setattr(virtual, "_reads_once", lambda width, asked: True)
+    design = ReusedVirtual(dim=300, known=2, width=1, rows=200, uses=5)
+    said, batch = conversation(design, 4)
+    assert adjoint_error(said) < 1e-5
+    assert max(repeat_errors(design, said, batch)) < 1e-5
+
+
 def test_control_unprojected_noise_breaks_the_identity(monkeypatch):
     """New coordinates that ignore the answers already given: found at once by the same identity."""
     monkeypatch.setattr(virtual, "off", lambda basis, block: block)

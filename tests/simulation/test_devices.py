@@ -1,4 +1,4 @@
-"""Several devices, simulated by JAX on a CPU: seeds are spread over them, and are what they are on one."""
+"""Several devices, simulated by JAX on a CPU: seeds are spread over them, or samples, and are what they are on one."""
 
 from __future__ import annotations
 
@@ -7,46 +7,79 @@ import os
 import subprocess
 import sys
 
+import jax
 import numpy as np
 import pytest
 
 import featlab
-from featlab.simulation.devices import grouped
+from featlab.simulation.devices import grouped, sample_devices
 
-DEVICES, SEEDS = 3, 6
+DEVICES, SEEDS, LARGE = 4, 8, {"virtual": 160_000, "retraced": 20_000}
 SCRIPT = """
 import json, jax, featlab
 from featlab.simulation import run
 
-start, placed = run.start, []
+start, placed, tables = run.start, [], []
 
 def watched(problem, keys):
     carry = start(problem, keys)
     weights = carry.state.network.weights
     placed.append([len(keys), weights.sharding.shard_shape(weights.shape)[0]])
+    batch = getattr(carry.state, "batch", None)
+    if hasattr(batch, "asked"):
+        tables.append([table.sharding.shard_shape(table.shape)[-1] for table in (batch.asked, batch.coordinates)])
     return carry
 
 run.start = watched
+large = {}
+for design, samples in {large}.items():
+    sizes = dict(dim=10_000, samples=samples, seeds=1, design=design, progress=False, observe="overlap")
+    large[design] = featlab.simulate("He3(h1)", featlab.ReusedBatch(2, 0.2), **sizes).overlap.values.ravel().tolist()
+placed.clear()
 learner = featlab.OnlineSgd(0.002)
 found = featlab.simulate("tanh(h1)", learner, dim=200, times=[0, 1], seeds=range({seeds}), progress=False)
-print(json.dumps([len(jax.devices()), placed, found.overlap.values.ravel().tolist()]))
+print(json.dumps([len(jax.devices()), placed, found.overlap.values.ravel().tolist(), tables, large]))
 """
 
 
-def test_seeds_are_spread_and_are_what_they_are_on_one_device() -> None:
+@pytest.fixture(scope="module")
+def on_several() -> list:
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={DEVICES}"
     environment = os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT.replace("{seeds}", str(SEEDS))], env=environment, capture_output=True, text=True
+        [sys.executable, "-c", SCRIPT.replace("{seeds}", str(SEEDS)).replace("{large}", repr(LARGE))],
+        env=environment,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
-    devices, placed, overlaps = json.loads(done.stdout)
+    return json.loads(done.stdout)
+
+
+def test_seeds_are_spread_and_are_what_they_are_on_one_device(on_several: list) -> None:
+    devices, placed, overlaps, _, _ = on_several
     assert devices == DEVICES
     assert placed == [[SEEDS, SEEDS // DEVICES]]  # each device holds its part of the weights, not all of them
     here = featlab.simulate(
         "tanh(h1)", featlab.OnlineSgd(0.002), dim=200, times=[0, 1], seeds=range(SEEDS), progress=False
     )
     np.testing.assert_allclose(overlaps, here["overlap"].values.ravel(), atol=1e-6)
+
+
+@pytest.mark.parametrize("design", LARGE)
+def test_samples_of_a_large_seed_are_spread_and_are_what_they_are_on_one_device(on_several: list, design: str) -> None:
+    _, _, _, tables, large = on_several
+    assert tables == [[LARGE["virtual"] // DEVICES] * 2]  # each device has its samples, not all
+    sizes = {"dim": 10_000, "samples": LARGE[design], "seeds": 1, "design": design, "observe": "overlap"}
+    here = featlab.simulate("He3(h1)", featlab.ReusedBatch(2, 0.2), progress=False, **sizes)
+    np.testing.assert_allclose(large[design], here["overlap"].values.ravel(), atol=1e-6)
+    assert abs(large[design][-1]) > 1e-3  # far from zero, so that equality says something
+
+
+@pytest.mark.parametrize(("count", "devices"), [(12, 4), (10, 2), (7, 1)])
+def test_a_batch_is_spread_over_as_many_devices_as_divide_it(monkeypatch, count: int, devices: int) -> None:
+    monkeypatch.setattr(jax, "local_devices", lambda: [None] * 4)
+    assert sample_devices(count) == devices
 
 
 @pytest.mark.parametrize(("count", "at_once", "devices"), [(6, 6, 3), (7, 8, 3), (100, 16, 4), (5, 2, 4), (9, 4, 1)])

@@ -7,7 +7,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from featlab.simulation.linalg import lower_factor, lower_triangle, off, product, split
+from featlab.simulation.linalg import (
+    extended,
+    grown_triangle,
+    lower_factor,
+    off,
+    product,
+    split,
+)
 
 EPS = float(np.finfo(np.float32).eps)
 
@@ -47,8 +54,7 @@ def test_a_gram_matrix_alone_would_lose_the_small_distance():
 def test_growing_factor_does_not_drift():
     """A factor that takes in 300 chunks one by one keeps the norms of all of them."""
     blocks = np.random.default_rng(1).standard_normal((300, 3, 64)).astype(np.float32)
-    grow = jax.jit(lambda root, block: lower_triangle(jnp.hstack([root, block])))
-    root = jnp.zeros((3, 3))
+    grow, root = jax.jit(grown_triangle), jnp.zeros((3, 3))
     for block in blocks:
         root = grow(root, block)
     whole = np.concatenate(list(blocks), axis=1).astype(float)
@@ -86,3 +92,41 @@ def test_products_of_every_size_agree():
     for shape in ((1, 2, 1), (3, 5, 2), (40, 50, 60)):
         left, right = rng.standard_normal(shape[:2]), rng.standard_normal(shape[1:])
         np.testing.assert_allclose(product(left.astype("f4"), right.astype("f4")), left @ right, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("difference", [1.0, 1e-2, 1e-4, 0.0])
+def test_a_triangle_that_is_added_to_is_that_of_all_columns(difference):
+    """Rows far from each other, nearly the same, and the same: sixty chunks, against the triangle of all at once."""
+    blocks = [rows(4, 500, difference, seed) for seed in range(60)]
+    grow, root = jax.jit(grown_triangle), jnp.zeros((4, 4))
+    for block in blocks:
+        root = grow(root, block)
+    whole = np.concatenate(blocks, axis=1).astype(float)
+    exact = np.linalg.cholesky(whole[:3] @ whole[:3].T)
+    size = float(np.linalg.norm(whole[0]))
+    np.testing.assert_allclose(np.asarray(root)[:3, :3], exact, atol=1e-5 * size)
+    np.testing.assert_allclose(root @ root.T, whole @ whole.T, atol=1e-5 * size**2)
+    distance = abs(np.diag(np.linalg.qr(whole.T)[1])[-1])
+    assert abs(root[-1, -1]) == pytest.approx(distance, rel=2e-3, abs=40 * EPS * size)
+
+
+def test_three_passes_give_what_six_do():
+    """`extended` is `split` and `off`: also of a row nearly in the basis, and of one within it, which gives nothing."""
+    rng = np.random.default_rng(3)
+    basis = np.linalg.qr(rng.standard_normal((2000, 4)))[0].T.astype(np.float32)
+    basis[3] = 0  # an unused row
+    noise, fresh = rng.standard_normal((2, 2000)).astype(np.float32)
+    run, reference = jax.jit(extended), jax.jit(split)
+    for share in (1.0, 1e-3, 0.0):
+        row = (basis[0] * 3 + basis[1] + share * fresh / 45).astype(np.float32)
+        norm, q, new = run(basis, row, noise, jnp.float32(2.5))
+        _, lower, expected = reference(basis, row[None])
+        np.testing.assert_allclose(norm, lower[0, 0], rtol=1e-4)
+        assert np.max(np.abs(basis @ np.asarray(q))) < 2e-6
+        # Both take differences of numbers as large as the row's, and divide by what is left.
+        rounding = 4 * EPS * np.max(np.abs(row)) / max(float(norm), 1e-3)
+        np.testing.assert_allclose(q, expected[0], atol=rounding)
+        wanted = 2.5 * expected[0] + off(jnp.concatenate([basis, expected]), noise[None])[0]
+        np.testing.assert_allclose(new, wanted, atol=4 * rounding + 16 * EPS)
+    assert float(norm) == 0.0
+    assert not np.any(np.asarray(q))

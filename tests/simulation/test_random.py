@@ -6,9 +6,21 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 from scipy import stats
 
-from featlab.simulation.random import _threefry, bartlett, chi, fold, named, normal, root_key, seed_keys, uniform
+from featlab.simulation.random import (
+    _erf_inv,
+    _threefry,
+    bartlett,
+    chi,
+    fold,
+    named,
+    normal,
+    root_key,
+    seed_keys,
+    uniform,
+)
 
 LEVEL = 1e-4
 COUNT = 50_000
@@ -104,3 +116,22 @@ def test_keys_from_names_never_change():
 def test_keys_of_seeds_are_folds_on_the_host(key):
     keys, seeds = seed_keys(key, [0, 7, 2**32 - 1]), np.array([0, 7, 2**32 - 1], np.uint32)
     assert keys.tolist() == [np.asarray(fold(root_key(key), jnp.asarray(seed))).tolist() for seed in seeds]
+
+
+def test_inverse_error_function_has_the_bits_of_jax():
+    """Of every number that can be drawn near the ends, and of many others."""
+    odd = np.concatenate([np.arange(2**23 - 2**12 + 1, 2**23, 2), np.arange(1, 2**23, 1022)]).astype(np.float32)
+    points = np.concatenate([odd, -odd]) * np.float32(2**-23)
+    mine, theirs = jax.jit(lambda x: (_erf_inv(x), lax.erf_inv(x)))(points)
+    np.testing.assert_allclose(mine, theirs, rtol=3e-7)
+
+
+def test_numbers_of_several_devices_are_those_of_one():
+    one = jax.sharding.NamedSharding(
+        jax.sharding.Mesh(np.array(jax.devices()[:1]), ("sample",)), jax.sharding.PartitionSpec(None, "sample")
+    )
+    for shape in ((3, 50), (2, 128), (1, 1001)):
+        whole, by_place = jax.jit(lambda key, shape=shape: (normal(key, shape), normal(key, shape, over=one)))(
+            root_key(5)
+        )
+        np.testing.assert_array_equal(whole, by_place)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from featlab.experiments.schedules import Schedule
     from featlab.targets import Target
 
-DESIGNS = ("auto", "virtual", "dense", "streamed", "dice")
+DESIGNS = ("auto", "virtual", "retraced", "dense", "streamed", "dice")
 PRECISIONS = ("float32", "float64")
 _SEEDS_BELOW = 2**32
 # Of one experiment: so many numbers of seeds and outcomes take gigabytes by themselves.
@@ -75,7 +75,7 @@ class Experiment(Description):
         student: what is trained, of the kind that the learner trains; None, the default of that kind.
         seeds: how many runs, or their numbers; the result for a seed does not depend on the others.
         key: the root of all randomness, from 0 to 2^64 - 1.
-        design: how the data exist: "auto", "virtual", "dense", "streamed" or "dice". All are exact.
+        design: how the data exist: "auto", "virtual", "retraced", "dense", "streamed" or "dice". All are exact.
         observe: what to measure, names of `featlab.results.QUANTITIES`; None, the usual ones of the learner.
         dtype: "float32" or "float64".
         memory: bytes that a run may use; None, half of what the machine has, or its container or Slurm job.

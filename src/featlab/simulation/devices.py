@@ -1,7 +1,9 @@
-"""Seeds spread over the devices of a process: no seed depends on another, so none waits for another's numbers.
+"""Seeds spread over the devices of a process, or the samples of a seed that is alone on one.
 
-Programs are compiled for where their arguments lie (JAX's sharding), so that keys that are spread are enough. What a
-seed draws depends on its key alone: results are those of one device, up to the rounding of a program compiled anew.
+No seed depends on another, so none waits for another's numbers. The samples of one batch only meet in sums, which the
+compiler takes over all devices (`Framed.over`). Programs are compiled for where their arguments lie (JAX's sharding),
+so that keys that are spread are enough. What is drawn depends on keys and places alone: results are those of one
+device, up to the rounding of a program compiled anew.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from jax import Array
 def devices_for(count: int, at_once: int) -> list[jax.Device]:
     """Those that share so many seeds, of which so many fit on one: all of this process, unless JAX was told which.
 
-    Seeds so large that one is alone on its device stay on one: side by side, their tables would be copied.
+    Seeds so large that one is alone on its device are not side by side, where their tables would be copied.
     """
     alone = getattr(jax.config, "jax_default_device", None) is not None or at_once == 1
     return jax.local_devices()[: 1 if alone else count]
@@ -34,3 +36,25 @@ def spread(keys: np.ndarray, devices: list[jax.Device]) -> Array:
         return jax.device_put(keys)
     mesh = jax.sharding.Mesh(np.array(devices), ("seed",))
     return jax.device_put(keys, jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("seed")))
+
+
+def sample_devices(rows: int) -> int:
+    """Over how many devices a batch of so many samples is spread: as many as there are, and have the same share."""
+    if getattr(jax.config, "jax_default_device", None) is not None:
+        return 1
+    return max(count for count in range(1, len(jax.local_devices()) + 1) if rows % count == 0)
+
+
+def over_samples(count: int, axis: int, axes: int) -> jax.sharding.NamedSharding | None:
+    """How an array lies whose given axis, of so many, is that of the samples, over so many devices; None for one."""
+    if count == 1:
+        return None
+    mesh = jax.sharding.Mesh(np.array(jax.local_devices()[:count]), ("sample",))
+    names = ["sample" if place == axis else None for place in range(axes)]
+    return jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*names))
+
+
+def on_all(keys: np.ndarray, count: int) -> Array:
+    """Keys that each of so many devices has."""
+    sharding = over_samples(count, -1, 2)
+    return jax.device_put(keys, sharding)

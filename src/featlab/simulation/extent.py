@@ -212,10 +212,12 @@ def _seconds(experiment: Experiment, wanted: Demand, kind: str, together: int, r
     seeds, looks, steps = len(experiment.seeds), len(experiment.plan.steps), max(1, experiment.plan.steps[-1])
     groups = -(-seeds // together)
     asked = float(wanted.known + width * wanted.uses)
-    read = {"virtual": rows * asked, "dice": (rows + wanted.dim) * asked}.get(kind, rows * wanted.dim)
+    read = {"virtual": rows * asked, "retraced": rows * asked, "dice": (rows + wanted.dim) * asked}.get(
+        kind, rows * wanted.dim
+    )
     drawn = read * _DRAW
     each = read * (_READ + 2 * width * _MULTIPLY)
-    if wanted.uses == 1 or kind == "streamed":
+    if wanted.uses == 1 or kind in ("streamed", "retraced"):
         each, drawn = each + (2 if wanted.uses > 1 else 1) * drawn, 0.0
     each += rows * wanted.row_work * _MULTIPLY
     tested = (RISK_SAMPLES if risk else 0) + float(getattr(learner, "test_samples", None) or 0)

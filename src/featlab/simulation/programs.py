@@ -82,14 +82,14 @@ def split(problem: Problem, often: bool = False) -> tuple[Problem, Numbers]:
     inner = problem.design.inner if isinstance(problem.design, SpikedDesign) else problem.design
     if DIM in simulator_of(learner).arguments and isinstance(inner, Framed):
         numbers[DIM] = float(dim)
-        program = _with_inner(program, dim=_ARGUMENT, least_dim=least_of(dim) if often else least_of(0))
+        program = with_inner(program, dim=_ARGUMENT, least_dim=least_of(dim) if often else least_of(0))
     return program, numbers
 
 
 def filled(program: Problem, numbers: Numbers) -> Problem:
     """The problem of a program and its numbers; those may be traced."""
     problem = replace(program, learner=_refilled(program.learner, numbers, ""))
-    return _with_inner(problem, dim=numbers[DIM]) if DIM in numbers else problem
+    return with_inner(problem, dim=numbers[DIM]) if DIM in numbers else problem
 
 
 def _emptied(learner: Any, dim: int, numbers: Numbers, prefix: str) -> Any:
@@ -122,7 +122,8 @@ def _learners_within(learner: Any) -> list[tuple[str, Any]]:
     return [(name, value) for name, value in named if hasattr(value, "simulator")]
 
 
-def _with_inner(problem: Problem, **values: Any) -> Problem:
+def with_inner(problem: Problem, **values: Any) -> Problem:
+    """The problem with other values of some fields of its design, or of the one within it, unchecked."""
     design = problem.design
     if isinstance(design, SpikedDesign):
         return replace(problem, design=replace(design, inner=_with(design.inner, **values)))

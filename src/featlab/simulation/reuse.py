@@ -8,12 +8,14 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 from jax import Array, lax
 
 from featlab.learners.reuse import ReusedBatch
 from featlab.learners.steps import step_at
 from featlab.learners.students import TwoLayer
 from featlab.simulation.designs.choose import Demand, Sizes
+from featlab.simulation.designs.spiked import is_retraced
 from featlab.simulation.designs.stored import Stored
 from featlab.simulation.losses import downhill, loss
 from featlab.simulation.networks import Network, moved, start_network
@@ -53,13 +55,31 @@ def step(problem: Problem[ReusedBatch, TwoLayer], state: State, fresh: Array, nu
     if learner.uses < learner.steps and not isinstance(design, Stored):  # stored samples are all there are
         begin = (number > 0) & (number % learner.uses == 0)
         state = lax.cond(begin, lambda old: new_batch(problem, old.network, fresh), lambda old: old, state)
+    if is_retraced(design):
+        return _retraced_step(problem, state)
     network = state.network
     fields, batch = design.forward(state.batch, network.weights)
     pull, batch = design.backward(batch, downhill(problem, network, fields, state.labels))
     gradient = pull / design.rows
     info = Info(loss(problem, network, fields, state.labels).mean(), gradient)
-    change = step_at(learner.step_size, design.dim) * gradient
-    return State(moved(problem, network, change), batch, state.labels), info
+    return State(_moved(problem, network, gradient), batch, state.labels), info
+
+
+def _retraced_step(problem: Problem[ReusedBatch, TwoLayer], state: State) -> tuple[State, Info]:
+    """The same on samples that are made again: their labels and D come from their numbers."""
+    network = state.network
+
+    def answer(target_fields: Array, noises: Array, fields: Array) -> tuple[Array, Array]:
+        given = labels(problem, target_fields, noises)
+        return downhill(problem, network, fields, given), loss(problem, network, fields, given)
+
+    pull, mean_loss, batch = problem.design.ask(state.batch, network.weights, answer)
+    gradient = pull / float(problem.design.rows)
+    return State(_moved(problem, network, gradient), batch, state.labels), Info(mean_loss, gradient)
+
+
+def _moved(problem: Problem[ReusedBatch, TwoLayer], network: Network, gradient: Array) -> Network:
+    return moved(problem, network, step_at(problem.learner.step_size, problem.design.dim) * gradient)
 
 
 def reused_batch(problem: Problem[ReusedBatch, TwoLayer]) -> Algorithm:
@@ -71,15 +91,18 @@ def new_batch(problem: Problem, network: Network, key: Array) -> State:
     """The network before its first step on a fresh batch."""
     design = problem.design
     batch = jax.tree.map(lambda part: part[0], design.draw(named(key, "batch")))
+    rebased = replace(network, weights=design.rebase(network.weights))
+    if is_retraced(design):
+        return State(rebased, batch, jnp.zeros(0, design.dtype))  # labels are made when they are asked for
     target_fields, batch = design.target_fields(batch)
     noise = label_noise(problem, named(key, "labels"), (design.rows,))
-    rebased = replace(network, weights=design.rebase(network.weights))
     return State(rebased, batch, labels(problem, target_fields, noise))
 
 
 def reuse_demand(learner: ReusedBatch, student: TwoLayer, target: Target, sizes: Sizes) -> Demand:
     """A batch that is read again and again."""
-    return Demand(sizes.dim, sizes.known, student.width, sizes.batch, uses=learner.uses, dtype=sizes.dtype)
+    sampled, noises = (sizes.dim, sizes.known, student.width, sizes.batch), target.hidden + (target.noise > 0)
+    return Demand(*sampled, uses=learner.uses, dtype=sizes.dtype, noises=noises)
 
 
 SIMULATOR = Simulator(reused_batch, reuse_demand, arguments=("step_size", DIM), on_host=True)

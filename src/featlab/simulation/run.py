@@ -23,10 +23,13 @@ from featlab.interruption import check, saving
 from featlab.outcome import DIVERGED_NORM, Outcome
 from featlab.precision import double_precision
 from featlab.simulation.algorithms import algorithm
-from featlab.simulation.devices import devices_for, grouped, spread
+from featlab.simulation.designs.retraced import Retraced
+from featlab.simulation.designs.spiked import SpikedDesign
+from featlab.simulation.designs.virtual import ReusedVirtual
+from featlab.simulation.devices import devices_for, grouped, on_all, sample_devices, spread
 from featlab.simulation.observe import by_fields, observe, risk, risk_problem
 from featlab.simulation.problem import Algorithm, Problem
-from featlab.simulation.programs import shared
+from featlab.simulation.programs import shared, with_inner
 from featlab.simulation.progress import reporting
 from featlab.simulation.random import fold, named
 
@@ -65,9 +68,10 @@ def run(
 ) -> Runs:
     """Run every seed (one key each), at most `at_once` side by side on a device. Ctrl-C ends it with what there is.
 
-    Where there are several devices the seeds of a group are spread over them (`devices`).
+    Where there are several devices the seeds of a group are spread over them, or the samples of one (`devices`).
     """
     count, devices = len(keys), devices_for(len(keys), at_once)
+    problem, together = _over_samples(problem) if at_once == 1 else (problem, 1)
     if devices[0].platform != "cpu":  # the devices of a CPU, which only tests have, share its memory
         at_once *= len(devices)
     size = min(group_size(-(-count // -(-count // at_once))), at_once)
@@ -78,13 +82,23 @@ def run(
             for group in range(groups):
                 chosen = np.minimum(np.arange(group * size, (group + 1) * size), count - 1)
                 with saving(bool(parts)):
-                    parts.append(_run_group(problem, plan, names, spread(keys[chosen], devices), advance_bar))
+                    placed = on_all(keys[chosen], together) if together > 1 else spread(keys[chosen], devices)
+                    parts.append(_run_group(problem, plan, names, placed, advance_bar))
                 if not parts[-1].finished.all():
                     break
         except KeyboardInterrupt:
             if not parts:
                 raise
     return _joined(parts, count)
+
+
+def _over_samples(problem: Problem) -> tuple[Problem, int]:
+    """The problem with the samples of its batches spread over devices, where its design does that; and how many."""
+    design = problem.design.inner if isinstance(problem.design, SpikedDesign) else problem.design
+    if not isinstance(design, ReusedVirtual | Retraced):
+        return problem, 1
+    count = sample_devices(design.rows)
+    return with_inner(problem, over=count), count
 
 
 def group_size(count: int) -> int:

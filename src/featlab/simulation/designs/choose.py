@@ -16,10 +16,12 @@ from featlab.machine import memory as process_memory
 from featlab.simulation.designs.dense import Dense, Streamed
 from featlab.simulation.designs.dice import Dice
 from featlab.simulation.designs.protocol import Design
+from featlab.simulation.designs.retraced import Retraced
 from featlab.simulation.designs.triangular import Triangular
 from featlab.simulation.designs.virtual import FreshVirtual, ReusedVirtual
+from featlab.simulation.devices import sample_devices
 
-KINDS = ("auto", "virtual", "dense", "streamed", "dice")
+KINDS = ("auto", "virtual", "retraced", "dense", "streamed", "dice")
 # Of all memory a run may use half, and never what Python, JAX and its compiler need for themselves.
 _SHARE, _OWN_BYTES = 0.5, 4 * 10**8
 # A seed with so many bytes of its own keeps a machine busy, and side by side every update of a table would copy it.
@@ -97,6 +99,8 @@ class Demand:
         row_work: multiplications, roughly, for each sample and use besides its products with weights.
         fit_work: the same for each seed, once.
         swept: whether a batch is only ever swept over, by chunks, and never there as a whole.
+        noises: random numbers behind the label of a sample, for a learner whose answers can be retraced from these and
+            the sample's coordinates; None, for one whose answers are kept.
     """
 
     dim: int
@@ -113,6 +117,7 @@ class Demand:
     row_work: float = 0.0
     fit_work: float = 0.0
     swept: bool = False
+    noises: int | None = None
 
     def of(self, design: Design) -> int:
         """Bytes of one seed on that design, besides what all seeds share."""
@@ -154,33 +159,42 @@ def choose(demand: Demand, equivariant: bool, kind: str = "auto", memory: int | 
         raise InvalidParameter("design", kind, "one of " + ", ".join(map(repr, KINDS)))
     if demand.stored and kind not in ("auto", "dense"):
         raise InvalidParameter("design", kind, "'dense': X itself is asked for, or it is not Gaussian")
-    if kind == "virtual" and not equivariant:
+    if kind in ("virtual", "retraced") and not equivariant:
         raise InvalidParameter("design", kind, "'dense', 'dice' or 'streamed': the learner looks at single coordinates")
     available = (usable_bytes() if memory is None else memory) - demand.besides
     possible = _possible(demand, equivariant) if kind == "auto" else [(kind, _MAKERS[kind](demand))]
     kind, design = next(iter(_fitting(possible, demand, available)), None) or min(
         possible, key=lambda pair: demand.of(pair[1])
     )
-    needed = demand.of(design)
+    needed = _on_each(demand, design, available)
     if needed > available:
         others = [name for name, _ in _fitting(_possible(demand, equivariant), demand, available)]
         raise DoesNotFit.on(kind, needed + demand.besides, available + demand.besides, others)
     _check_counted(demand, design)
-    at_once = 1 if needed >= _ALONE_BYTES else available // needed
+    alone = needed >= _ALONE_BYTES or (isinstance(design, Retraced) and design.chunks > 1)
+    at_once = 1 if alone else available // needed
     return Choice(design, kind, needed, at_once, demand.besides)
 
 
 def _check_counted(demand: Demand, design: Design) -> None:
     """Arrays are indexed by 32 bits; what is swept over is counted by chunks."""
     takes = f", here of {demand.of(design):,} bytes a seed"
-    if demand.rows > _COUNTED and not demand.swept:
+    if demand.rows > _COUNTED and not demand.swept and not isinstance(design, Retraced):
         raise InvalidParameter("samples", demand.rows, f"at most {_COUNTED:,} in a batch that is kept{takes}")
     if getattr(design, "frame", 0) > _COUNTED:
         raise InvalidParameter("dim", demand.dim, f"at most {_COUNTED:,} where weights have all coordinates{takes}")
 
 
 def _fitting(designs: list[tuple[str, Design]], demand: Demand, available: int) -> list[tuple[str, Design]]:
-    return [(kind, design) for kind, design in designs if demand.of(design) <= available]
+    return [(kind, design) for kind, design in designs if _on_each(demand, design, available) <= available]
+
+
+def _on_each(demand: Demand, design: Design, available: int) -> int:
+    """Bytes of one seed: if it does not fit on one device, on each of those over which its samples can be spread."""
+    whole = demand.of(design)
+    if whole <= available or not isinstance(design, ReusedVirtual) or jax.default_backend() == "cpu":
+        return whole
+    return -(-whole // sample_devices(demand.rows))
 
 
 def usable_bytes(of: Memory | None = None) -> int:
@@ -209,7 +223,9 @@ def _possible(demand: Demand, equivariant: bool) -> list[tuple[str, Design]]:
     sampled = "virtual" if equivariant else "dice"
     if not equivariant:  # a question to dice reads what was asked before, in R^d and in R^n; to a stored batch, X
         stored_first = demand.rows * demand.dim <= (demand.known + 4 * asked) * (demand.rows + demand.dim)
-    for kind in ("dense", sampled, "streamed") if stored_first else (sampled, "dense", "streamed"):
+    for kind in (
+        ("dense", sampled, "retraced", "streamed") if stored_first else (sampled, "retraced", "dense", "streamed")
+    ):
         try:
             found.append((kind, _MAKERS[kind](demand)))
         except InvalidParameter:
@@ -224,6 +240,13 @@ def _virtual(demand: Demand) -> Any:  # a Design; where samples are compared, on
     if demand.uses > 1:
         return ReusedVirtual(*sizes, uses=demand.uses)
     return FreshVirtual(*sizes, normed=demand.normed)
+
+
+def _retraced(demand: Demand) -> Any:  # a Design that is asked by rules, never for fields
+    if demand.noises is None:
+        raise InvalidParameter("design", "retraced", "'virtual' for this learner, whose answers are kept")
+    sizes = (demand.dim, demand.known, demand.width, demand.rows, demand.dtype)
+    return Retraced(*sizes, uses=demand.uses, noises=demand.noises)
 
 
 def _streamed(demand: Demand) -> Design:
@@ -242,6 +265,7 @@ def _dice(demand: Demand) -> Design:
 
 _MAKERS: dict[str, Callable[[Demand], Design]] = {
     "virtual": _virtual,
+    "retraced": _retraced,
     "dense": lambda demand: Dense(demand.dim, demand.known, demand.width, demand.rows, demand.dtype),
     "streamed": _streamed,
     "dice": _dice,

@@ -17,6 +17,7 @@ from jax import Array
 
 from featlab.simulation.designs.hypercube import on_hypercube
 from featlab.simulation.designs.protocol import Rule
+from featlab.simulation.designs.retraced import Answer, Retraced
 from featlab.simulation.linalg import product
 from featlab.targets.inputs import Hypercube, Inputs, Spiked
 
@@ -97,6 +98,15 @@ class SpikedDesign:
 
         return self.stretched(self.inner.sweep(key, self.stretched(weights), on_labels))
 
+    def ask(self, batch: Any, weights: Array, answer: Answer) -> tuple[Array, Array, Any]:
+        """D^T X of a batch that is retraced, and the mean loss."""
+
+        def on_labels(coordinates: Array, noises: Array, fields: Array) -> tuple[Array, Array]:
+            return answer(self.label_fields(coordinates), noises, fields)
+
+        pull, loss, batch = self.inner.ask(batch, self.stretched(weights), on_labels)
+        return self.stretched(pull), loss, batch
+
     def squared_norms(self, batch: Any) -> Array:
         """|x|^2 = |z|^2 + theta <mu, z>^2."""
         coordinates, batch = self.inner.target_fields(batch)
@@ -146,6 +156,11 @@ def with_inputs(design: Any, inputs: Inputs) -> Any:
     if isinstance(inputs, Hypercube):
         return on_hypercube(design, inputs)
     return SpikedDesign(design, inputs) if isinstance(inputs, Spiked) else design
+
+
+def is_retraced(design: Any) -> bool:
+    """Whether nothing of a batch is kept, so that it is asked by `ask` alone."""
+    return isinstance(design.inner if isinstance(design, SpikedDesign) else design, Retraced)
 
 
 def seen_weights(design: Any, weights: Array) -> Array:

@@ -18,6 +18,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
@@ -25,13 +26,29 @@ from jax import Array, lax
 from featlab.errors import InvalidParameter
 from featlab.simulation.designs.chunks import chunk_count, chunk_size, within
 from featlab.simulation.designs.protocol import Rule
-from featlab.simulation.linalg import lower_triangle, off, product, split
+from featlab.simulation.devices import over_samples
+from featlab.simulation.linalg import (
+    MANY,
+    extended,
+    grown_triangle,
+    inner_products,
+    lower_triangle,
+    off,
+    product,
+    split,
+)
 from featlab.simulation.random import bartlett, fold, named, normal
 
 _BLOCK_STEPS = 64
 _BLOCK_NUMBERS = 2**12
 # Between two of these a dimension may be left open when a program is compiled: drawing norms takes the same steps.
 _LEVELS = (2, 256, 2048, 2**26)
+
+
+def _reads_once(width: int, asked: int) -> bool:
+    """Whether a question is answered by reductions that read a table once, as is faster on GPUs: by a third for one
+    neuron. A CPU's products of matrices are faster; and after many questions it takes three orthogonalisations."""
+    return width == 1 and asked <= MANY and jax.default_backend() != "cpu"
 
 
 def least_of(dim: int) -> int:
@@ -44,6 +61,7 @@ class Framed(ABC):
     """What both have in common: a frame of known axes, p axes for the weights, and room for the new ones.
 
     The dimension may be traced: it enters as a number of degrees of freedom only. `least_dim` is what is known of it.
+    The samples of a batch that is kept or retraced are spread over so many devices (`over`).
     """
 
     dim: int
@@ -52,6 +70,7 @@ class Framed(ABC):
     rows: int
     dtype: Any = np.float32
     least_dim: int = field(default=2, kw_only=True)
+    over: int = field(default=1, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.dim <= self.frame:
@@ -156,16 +175,16 @@ class FreshVirtual(Framed):
         chunks, size = chunk_count(self.rows, self.base), chunk_size(self.rows, self.base)
         rule_key, chunk_key = named(key, "rule"), named(key, "coordinates")
 
-        def add(carry: tuple[_Sum, Array], index: Array) -> tuple[tuple[_Sum, Array], None]:
+        def add(carry: tuple[Summed, Array], index: Array) -> tuple[tuple[Summed, Array], None]:
             pull, root = carry
             coordinates = normal(fold(chunk_key, index), (size, self.base), self.dtype)
             fields = product(coordinates, weights[:, : self.base].T)
             duals = rule(coordinates[:, : self.known], fields, fold(rule_key, index))
             duals = within(duals, index, self.rows)
-            return (pull.add(product(duals.T, coordinates)), lower_triangle(jnp.hstack([root, duals.T]))), None
+            return (pull.add(product(duals.T, coordinates)), grown_triangle(root, duals.T)), None
 
         empty = jnp.zeros((self.width, self.width), self.dtype)
-        zero = _Sum.zero((self.width, self.base), self.dtype), empty
+        zero = Summed.zero((self.width, self.base), self.dtype), empty
         (pull, root), _ = lax.scan(add, zero, jnp.arange(chunks))
         factor = self._triangle(named(key, "factor"), self.new, self.base)
         return jnp.hstack([pull.value, product(root[:, : self.new], factor)])  # D has rank `new` at most
@@ -178,20 +197,20 @@ class FreshVirtual(Framed):
         return numbers * np.dtype(self.dtype).itemsize
 
 
-class _Sum(NamedTuple):
+class Summed(NamedTuple):
     """A compensated sum (Kahan): thousands of chunks add up without losing digits."""
 
     value: Array
     lost: Array
 
     @classmethod
-    def zero(cls, shape: tuple[int, ...], dtype: Any) -> _Sum:
+    def zero(cls, shape: tuple[int, ...], dtype: Any) -> Summed:
         return cls(jnp.zeros(shape, dtype), jnp.zeros(shape, dtype))
 
-    def add(self, term: Array) -> _Sum:
+    def add(self, term: Array) -> Summed:
         corrected = term - self.lost
         total = self.value + corrected
-        return _Sum(total, (total - self.value) - corrected)
+        return Summed(total, (total - self.value) - corrected)
 
 
 class ReusedBatch(NamedTuple):
@@ -223,10 +242,22 @@ class ReusedVirtual(Framed):
 
     def draw(self, key: Array) -> ReusedBatch:
         """One batch, known on the axes in use."""
-        start = normal(named(key, "coordinates"), (self.base, self.rows), self.dtype)
-        coordinates = jnp.pad(start, ((0, self.frame - self.base), (0, 0)))
+        coordinates = jnp.pad(self.start(key), ((0, self.frame - self.base), (0, 0)))
         asked = jnp.zeros((self.uses * self.width, self.rows), self.dtype)
+        if self.over > 1:
+            coordinates, asked = lax.with_sharding_constraint((coordinates, asked), over_samples(self.over, 1, 2))
         return ReusedBatch(named(key, "axes")[None], coordinates[None], asked[None], jnp.zeros(1, jnp.int32))
+
+    def start(self, key: Array) -> Array:
+        """The coordinates on the axes in use when a batch begins, (base, n)."""
+        return self._normal(named(key, "coordinates"), self.base)
+
+    def noise(self, key: Array, times: Array) -> Array:
+        """What the samples do on p axes of which nothing is known yet, (p, n)."""
+        return self._normal(named(fold(key, times), "noise"), self.width)
+
+    def _normal(self, key: Array, count: int) -> Array:
+        return normal(key, (count, self.rows), self.dtype, over_samples(self.over, 1, 2))
 
     def target_fields(self, batch: ReusedBatch) -> tuple[Array, ReusedBatch]:
         """The coordinates on the known axes."""
@@ -239,15 +270,31 @@ class ReusedVirtual(Framed):
     def backward(self, batch: ReusedBatch, duals: Array) -> tuple[Array, ReusedBatch]:
         """D^T G on the axes in use; on p new axes the drawn factor, and the batch's coordinates there."""
         key, first = fold(batch.key, batch.times), self.base + batch.times * self.width
+        if _reads_once(self.width, len(batch.asked)):
+            return self._one(batch, duals[:, 0], key, first)
         _, lower, fresh = split(batch.asked, duals.T)
         factor = bartlett(named(key, "factor"), self.width, 1.0 * self.dim - first, dtype=self.dtype)
         asked = lax.dynamic_update_slice_in_dim(batch.asked, fresh, batch.times * self.width, axis=0)
-        noise = normal(named(key, "noise"), (self.width, self.rows), self.dtype)
+        noise = self.noise(batch.key, batch.times)
         new = product(factor.T, fresh) + off(asked, noise)
         coordinates = lax.dynamic_update_slice_in_dim(batch.coordinates, new, first, axis=0)
         # Read after the new axes are written, never before: only then does the compiler write in place.
         pull = lax.dynamic_update_slice_in_dim(product(coordinates, duals).T, product(lower, factor), first, axis=1)
         return pull, ReusedBatch(batch.key, coordinates, asked, batch.times + 1)
+
+    def _one(self, batch: ReusedBatch, duals: Array, key: Array, first: Array) -> tuple[Array, ReusedBatch]:
+        """`backward` of one neuron, in three passes over what was asked, U, and one over the coordinates G.
+
+        A step of one neuron then reads 3 uses + 2 frame numbers of the tables for each sample, its `forward` included,
+        where products of matrices read 6 uses + 2 frame; fields, labels, D, noise and what is written are 19 more.
+        """
+        factor = bartlett(named(key, "factor"), 1, 1.0 * self.dim - first, dtype=self.dtype)[0, 0]
+        noise = self.noise(batch.key, batch.times)[0]
+        norm, fresh, new = extended(batch.asked, duals, noise, factor)
+        asked = lax.dynamic_update_slice_in_dim(batch.asked, fresh[None], batch.times, axis=0)
+        coordinates = lax.dynamic_update_slice_in_dim(batch.coordinates, new[None], first, axis=0)
+        pull = inner_products([(coordinates, duals)])[0].at[first].set(norm * factor)
+        return pull[None], ReusedBatch(batch.key, coordinates, asked, batch.times + 1)
 
     def bytes_per_seed(self, swept: bool = False) -> int:
         """The tables, and a few fields while a question is answered."""
