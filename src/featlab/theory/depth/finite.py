@@ -95,7 +95,9 @@ def finite_tree(tree: TreeTarget | str, degrees: int = 3) -> FiniteTree:
     found = checked_tree(tree)
     shape = found.shape
     if shape.effective is None:
-        raise InvalidParameter("tree", shape.text, "a tree with a number of directions: tree(g, P, D); or take .at(dim)")
+        raise InvalidParameter(
+            "tree", shape.text, "a tree with a number of directions: tree(g, P, D); or take .at(dim)"
+        )
     link = make_target(shape.link).link(_fields()[:, None])
     transforms = _transforms(shape, degrees)
     density = _back(_product(shape, transforms, (), ()))
