@@ -1,10 +1,9 @@
-"""What learns tree targets: all quadratics, two layers, three layers; in NumPy and single precision, for studies that take
-hundreds of runs.
+"""What learns tree targets: all quadratics, two layers, three layers; in NumPy and single precision, for many runs.
 
-The rule of the layers is that of `featlab.Layerwise` with a quadratic first activation on one batch: there the gradient of a neuron
-is 2 A w with A = mean[y x x^T], so that all steps of all neurons cost n d^2 and not n d p. A run gives the risks after
-several numbers of second steps at once, where a simulation has one, and nothing is compiled. The tests hold it to the
-simulation. All risks are shares of the variance of the label, on fresh samples.
+The rule of the layers is that of `featlab.Layerwise` with a quadratic first activation on one batch: there the gradient
+of a neuron is 2 A w with A = mean[y x x^T], so that all steps of all neurons cost n d^2 and not n d p. A run gives the
+risks after several numbers of second steps at once, where a simulation has one, and nothing is compiled. The tests hold
+it to the simulation. All risks are shares of the variance of the label, on fresh samples.
 """
 
 from __future__ import annotations

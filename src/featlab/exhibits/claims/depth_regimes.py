@@ -189,7 +189,7 @@ EXHIBIT = ex.Exhibit(
         "all quadratics leave at d = {dim} what they would as isotropic features, up to 5%": ex.Close(
             _ONE, allowance=0.05, each="dim"
         ),
-        "the first layer knows its directions as well as predicted (M_W) from n = 8 d D on, d = {dim}, up to 3%": ex.Close(
+        "d = {dim}: the first layer knows its directions as predicted (M_W) from n = 8 d D on, up to 3%": ex.Close(
             ex.Of("first_overlap", _RUNS, {"ratio": lambda ratio: ratio >= 8}), allowance=0.03, each="dim"
         ),
         "(II) leaves at least what no cubic explains, d = {dim}; (III) goes below it": ex.Above(

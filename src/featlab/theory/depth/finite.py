@@ -1,4 +1,4 @@
-"""What is left of a tree target with a finite number D of directions in a block: exact, where `limits` has D -> infinity.
+"""What is left of a tree target with a finite number D of directions in a block: exact; `limits` has D -> infinity.
 
 h* = a . P(z)/sqrt(D) is a sum of independent terms, so that every average over z that a Hermite expansion of y needs
 is a product in Fourier space. With phi_k(t) = E[He_k(z) exp(i t P(z)/sqrt(D))], the function q whose transform is
