@@ -3,8 +3,8 @@
 y = (g(h_1*) + g(h_2*)) / sqrt(2), each field a polynomial of directions of its own (Dandi, Pesce, Zdeborova, Krzakala
 2025). The second layer starts at zero, so that its first step is along one vector for all neurons: the regression of y
 on the features, which for many directions is h_1* + h_2*. By the symmetry of the blocks the mean gradient of later
-steps has no part along h_1* - h_2* either, but where some is there it grows: the noise of the samples is enough, and the
-risk leaves the plateau of the sum after some tens of steps.
+steps has no part along h_1* - h_2* either; but what there is of it grows, the noise of the samples is enough to begin
+with, and the risk leaves the plateau of the sum after some tens of steps.
 """
 
 from __future__ import annotations
@@ -12,27 +12,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from featlab import exhibits as ex
+import numpy as np
 
-_RULE = {
-    "learner": "layerwise",
-    "activation": "h2+h3",
-    "second_activation": "tanh",
-    "second_width": 50,
-    "second_step": 4.0,
+from featlab import exhibits as ex
+from featlab.study import Runner
+
+_SECOND: dict[str, Any] = {"neurons": 50, "step_size": 4.0}
+_TESTED = 2**14
+# Directions of a block, dimension, samples of each layer with the directions given and found, neurons of the first
+# layer (above the number of polynomials of degrees 2 and 3 in the directions of two blocks), runs, second steps.
+_SIZES: dict[ex.Size, tuple[int, int, int, int, int, int, list[int]]] = {
+    ex.Size.QUICK: (3, 36, 3000, 7000, 90, 4, [1, 150]),
+    ex.Size.PAPER: (5, 100, 20_000, 40_000, 310, 6, [1, 2, 5, 10, 20, 50, 100, 200, 400]),
+    ex.Size.LARGE: (8, 256, 100_000, 200_000, 1100, 6, [1, 2, 5, 10, 20, 50, 100, 200, 400, 1000]),
 }
-# Directions of a block, samples, neurons of the first layer (above the number of polynomials of degrees 2 and 3 in
-# those of two blocks), seeds, numbers of second steps, of which the last one is "many".
-_GIVEN = {
-    ex.Size.QUICK: (3, 4000, 90, 3, [1, 100]),
-    ex.Size.PAPER: (5, 20_000, 310, 3, [1, 3, 10, 30, 100, 200]),
-    ex.Size.LARGE: (8, 100_000, 1100, 4, [1, 3, 10, 30, 100, 300, 1000]),
-}
-# Dimension, samples, repeats, second steps; all layers trained.
-_TRAINED = {ex.Size.PAPER: (100, 30_000, 3, [1, 30, 200]), ex.Size.LARGE: (256, 200_000, 3, [1, 30, 300])}
-_NAMES = {"none": "two layers", "first": "two layers", "second": "three layers", "both": "three layers"}
-_BOTH = "trained,second_steps"
-_TWO_BLOCKS, _ONE_BLOCK, _WITHOUT, _ALL, _LINEAR = "two-blocks", "one-block", "two-layers", "all", "linear"
+_GIVEN, _ONE_BLOCK, _LINEAR, _TRAINED = "given", "one-block", "linear", "trained"
 
 
 def tree(directions: int, blocks: int, link: str = "tanh(3*h1)") -> str:
@@ -40,107 +34,144 @@ def tree(directions: int, blocks: int, link: str = "tanh(3*h1)") -> str:
     return f"tree({link}, He2(h1)/2 + He3(h1)/6, {directions}, blocks={blocks})"
 
 
+def fields(point: dict[str, Any], key: int) -> list[dict[str, Any]]:
+    """The risks of two layers, and of three after each number of second steps; the first layer is trained, or with
+    trained = 0 it is given its directions."""
+    from featlab.exhibits import layers
+    from featlab.targets import TreeTarget, target
+
+    found, draw = target(point["target"]), np.random.default_rng(key)
+    assert isinstance(found, TreeTarget)
+    trained, samples = point["trained"], point["samples"]
+    dim = point["dim"] if trained else found.rank
+    if trained:
+        rows = layers.first_layer(draw, layers.drawn(draw, found, samples, dim), point["width"])
+    else:
+        rows = layers.aligned(draw, found, point["width"])
+    second, last, tested = (layers.drawn(draw, found, count, dim) for count in (samples, samples, _TESTED))
+    risks = layers.three_layers(draw, rows, second, last, tested, steps=point["steps"], **_SECOND)
+    same = {
+        "two": layers.two_layers(rows, last, tested),
+        "first_overlap": float(np.mean(np.sum(rows[:, : found.rank] ** 2, axis=1)) ** 0.5),
+    }
+    return [{"second_steps": step, "three": risk, **same} for step, risk in zip(point["steps"], risks, strict=True)]
+
+
+FIELDS = Runner(fields, index=("second_steps",))
+
+
 def studies(size: ex.Size) -> Mapping[str, ex.Part]:
-    """Directions given: two blocks, and beyond the quick size one of as many directions, two layers, and a linear g.
-    All layers trained, on two blocks."""
-    directions, samples, width, seeds, steps = _GIVEN[size]
-    given = {**_RULE, "dim": 100, "samples": samples, "width": width, "start": "aligned", "seeds": seeds}
+    """Two blocks with the directions given, and with all layers trained; beyond the quick size also one block of as
+    many directions, and two blocks with a linear g."""
+    directions, dim, samples, more, width, repeats, steps = _SIZES[size]
 
-    def part(target: str, key: int, words: str, **axes: Any) -> ex.Part:
-        fixed = {**given, "target": target}
-        return ex.Part(ex.Study(fixed, axes, key=key, observe=["risk_share"]), words=words, names={"trained": _NAMES})
+    def part(target: str, key: int, words: str, trained: int) -> ex.Part:
+        fixed = {"target": target, "dim": dim, "samples": more if trained else samples, "width": width, "steps": steps}
+        study = ex.Study(fixed, {"trained": [trained]}, repeats=repeats, key=key)
+        return ex.Part(study, f"{__name__}:FIELDS", words=words)
 
-    two = tree(directions, 2)
-    parts = {_TWO_BLOCKS: part(two, 551, "two fields", trained=["second"], second_steps=steps)}
-    if size is ex.Size.QUICK:
-        return parts
-    parts[_ONE_BLOCK] = part(tree(2 * directions, 1), 552, "one field", trained=["second"], second_steps=steps)
-    parts[_WITHOUT] = part(two, 553, "two fields, two layers", trained=["none"])
-    parts[_LINEAR] = part(tree(directions, 2, "h1"), 554, "linear g", trained=["none", "second"], second_steps=[30])
-    dim, samples, repeats, steps = _TRAINED[size]
-    fixed = {**_RULE, "target": two, "dim": dim, "samples": samples, "width": width, "seeds": 1}
-    fixed |= {"steps": 8, "steps_per_batch": None, "times": [8]}
-    points = [["first", 1], *(["both", count] for count in steps)]
-    observe = ["risk_share", "first_overlap"]
-    study = ex.Study(fixed, {_BOTH: points}, key=555, repeats=repeats, observe=observe)
-    parts[_ALL] = ex.Part(study, words="two fields, all layers trained", names={"trained": _NAMES})
+    parts = {
+        _GIVEN: part(tree(directions, 2), 551, "two fields", 0),
+        _TRAINED: part(tree(directions, 2), 554, "two fields, all layers trained", 1),
+    }
+    if size is not ex.Size.QUICK:
+        parts[_ONE_BLOCK] = part(tree(2 * directions, 1), 552, "one field", 0)
+        parts[_LINEAR] = part(tree(directions, 2, "h1"), 553, "linear g", 0)
     return parts
 
 
 def theory(data: ex.Data) -> ex.Data:
-    """What a function of h_1* + h_2* leaves, what no cubic explains, over the variance and for this number of
-    directions; and M_W of the first layer."""
+    """What a function of h_1* + h_2* leaves and what no cubic explains, over the variance, for the directions that
+    there are; and M_W of the first layer."""
     import xarray as xr
 
     from featlab.theory.depth.finite import finite_tree
     from featlab.theory.depth.first_layer import batch_overlap
 
-    found = finite_tree(str(data[_TWO_BLOCKS]["target"].values))
-    shares = {"from_sum": found.from_sum / found.variance, "cubic": found.of_degree(3) / found.variance}
-    said = {name: xr.Dataset(shares) for name in data}
-    if _ALL in data:
-        dim, samples = int(data[_ALL]["dim"]), int(data[_ALL]["samples"])
-        said[_ALL]["first_overlap"] = batch_overlap(found.signal(), dim=dim, samples=samples)
+    there = data[_TRAINED]
+    found = finite_tree(str(there["target"].values))
+    shares = {"sum": found.from_sum / found.variance, "beyond 3": found.of_degree(3) / found.variance}
+    said = {name: xr.Dataset(shares) for name in (_GIVEN, _TRAINED)}
+    overlap = batch_overlap(found.signal(), dim=int(there["dim"]), samples=int(there["samples"]))
+    said[_TRAINED]["first_overlap"] = overlap
     return said
 
 
-def _steps(study: str, place: Any, words: str) -> ex.Of:
-    return ex.Of("risk_share", study, {"trained": "second", "second_steps": place}, words)
+def _at(study: str, steps: Any, words: str) -> ex.Of:
+    return ex.Of("three", study, {"second_steps": steps}, words)
 
 
-def _all(trained: str, steps: Any, words: str, quantity: str = "risk_share") -> ex.Of:
-    return ex.Of(quantity, _ALL, {"trained_second_steps": lambda at: at["trained"] == trained and steps(at)}, words)
+def _two(study: str) -> ex.Of:
+    return ex.Of("two", study, {"second_steps": ex.FIRST}, "two layers")
 
 
-def _few(at: Mapping[str, Any]) -> bool:
-    return bool(at["second_steps"] == 1)
-
-
-def _many(at: Mapping[str, Any]) -> bool:
-    return bool(at["second_steps"] >= 200)
-
-
-_ONE_STEP, _MANY_STEPS = _steps(_TWO_BLOCKS, ex.FIRST, "one step"), _steps(_TWO_BLOCKS, ex.LAST, "many steps")
-_TWO_LAYERS = ex.Of("risk_share", _WITHOUT, {"trained": "none"}, "two layers")
-_TRAINED_TWO = _all("first", _few, "two layers")
-_TRAINED_ONE, _TRAINED_MANY = _all("both", _few, "one second step"), _all("both", _many, "many")
-_SUM = ex.Mark(lambda view: float(view.theory[_TWO_BLOCKS]["from_sum"]), "known: the sum of the fields", along="y")
-_CUBIC = ex.Mark(lambda view: float(view.theory[_TWO_BLOCKS]["cubic"]), "no cubic explains", along="y")
+_ONE_STEP, _MANY = "one second step", "many second steps"
+_LEFT = "leaves at least {bound:.1%}, as the best function of h1* + h2* does; many steps leave less"
 
 
 EXHIBIT = ex.Exhibit(
     id="trees",
     title="Two hidden fields",
-    claim="Of a tree of two blocks, gradient steps on the second layer learn both hidden fields, and three layers leave "
-    "less than two: it takes several steps, one finds the sum of the fields only.",
+    claim="Of a tree of two blocks three layers learn both hidden fields, and leave less than two layers can: by "
+    "several steps of the second layer, for one finds the sum of the fields only.",
     document=ex.MULTI_INDEX,
     papers=("dandi2025",),
-    protocol="y = (tanh(3 h1*) + tanh(3 h2*))/sqrt(2), P = He2/2 + He3/6, five directions a block. With the directions "
-    "given: features h2 + h3, n = 20,000 samples for the second layer (50 tanh neurons, preconditioned steps of 4 from "
-    "zero) and as many fresh ones for the last; beside it one block of ten directions, and y = (h1* + h2*)/sqrt(2), of "
-    "which depth should bring nothing. All layers trained: d = 100, n = 30,000 for each, eight large first steps on "
-    "one batch. Many steps are 200. The theorem of the talk has T2 = polylog(d) second steps, that of the paper one.",
-    caption="Points are means over seeds with two standard errors. Dotted lines: what is left by the best function of "
-    "h1* + h2*, and what no polynomial of degree 3 in the directions explains, exact for five directions.",
+    protocol="y = (tanh(3 h1*) + tanh(3 h2*))/sqrt(2), P = He2/2 + He3/6, five directions a block (three at quick "
+    "size). With the directions given to the first layer: features h2 + h3, n = 20,000 samples for the second layer "
+    "(50 tanh neurons, preconditioned steps of 4 from zero), as many fresh ones for the last; beside it one block of "
+    "ten directions, and y = (h1* + h2*)/sqrt(2), on which depth must bring nothing. All layers trained: d = 100, "
+    "n = 40,000 for each, eight large first steps on one batch. Many steps are 400 (150 at quick size). The talk's "
+    "theorem has polylog(d) second steps, the paper's, for one field, a single one.",
+    caption="Points are means over runs with two standard errors. Dotted lines: what the best function of h1* + h2* "
+    "leaves, and what no polynomial of degree 3 in the directions explains, exact for their number.",
     studies=studies,
     theory=theory,
     checks={
-        "directions given, one second step: it leaves at least {bound:.1%}, as a function of h1* + h2*; many leave less": (
-            ex.Above(_ONE_STEP, "from_sum", _MANY_STEPS, "many second steps")
+        f"directions given, one second step: {_LEFT}": ex.Above(
+            _at(_GIVEN, ex.FIRST, _ONE_STEP), "sum", _at(_GIVEN, ex.LAST, _MANY), _MANY
         ),
-        "directions given: two layers leave at least {bound:.1%}, what no cubic explains; three leave less": ex.Above(
-            _TWO_LAYERS, "cubic", ex.Of("risk_share", _WITHOUT), "three layers"
+        f"all layers trained, one second step: {_LEFT}": ex.Above(
+            _at(_TRAINED, ex.FIRST, _ONE_STEP), "sum", _at(_TRAINED, ex.LAST, _MANY), _MANY
+        ),
+        "{words}: two layers leave at least {bound:.1%}, what no cubic explains; three leave less": (
+            ex.Above(_two(_GIVEN), "beyond 3", _at(_GIVEN, ex.LAST, _MANY), "three layers"),
+            ex.Above(_two(_TRAINED), "beyond 3", _at(_TRAINED, ex.LAST, _MANY), "three layers"),
+        ),
+        "all layers trained: many second steps leave less than one, and one less than two layers": ex.Ordered(
+            [_at(_TRAINED, ex.LAST, _MANY), _at(_TRAINED, ex.FIRST, _ONE_STEP), _two(_TRAINED)], least=0.2, paired=True
+        ),
+        "one second step leaves far less of one field than of two": ex.Ordered(
+            [_at(_ONE_BLOCK, ex.FIRST, "one field"), _at(_GIVEN, ex.FIRST, "two fields")], least=0.5
+        ),
+        "the first layer knows the directions of both blocks as well as predicted (M_W), up to 2%": ex.Close(
+            ex.Of("first_overlap", _TRAINED, {"second_steps": ex.FIRST}), allowance=0.02
+        ),
+        "of the fields themselves (a linear g) three layers leave more than two": ex.Ordered(
+            [_two(_LINEAR), _at(_LINEAR, ex.LAST, "three layers")]
         ),
     },
+    looks=2,
     numbers={
-        "{words}, {second_steps} second steps": ex.Value(
-            ex.Of("risk_share", (_TWO_BLOCKS, _ONE_BLOCK)), False, each="second_steps"
-        ),
+        "two layers, {words}": ex.Value(ex.Of("two", where={"second_steps": ex.FIRST}), False),
+        "three layers, {words}, {second_steps} second steps": ex.Value(ex.Of("three"), False, each="second_steps"),
+        "M_W, all layers trained": ex.Value(ex.Of("first_overlap", _TRAINED, {"second_steps": ex.FIRST})),
     },
     figure={
         "directions given": ex.Panel(
-            ex.Overlay(ex.Of("risk_share", (_TWO_BLOCKS, _ONE_BLOCK)), "second_steps", None, "{words}"),
-            _SUM,
+            ex.Overlay(
+                ex.Of("three", (_GIVEN, _ONE_BLOCK)), "second_steps", None, "three layers, {words}", each="study"
+            ),
+            ex.Mark(lambda view: float(view.theory[_GIVEN]["sum"]), "the sum is known", along="y"),
+            ex.Mark(lambda view: float(view.theory[_GIVEN]["beyond 3"]), "no cubic explains", along="y"),
+            x="steps of the second layer",
+            y="risk over variance",
+            xscale="log",
+            ylim=(0, None),
+        ),
+        "all layers trained": ex.Panel(
+            ex.Overlay(ex.Of("three", _TRAINED), "second_steps", None, "three layers, two fields"),
+            ex.Overlay(ex.Of("two", _TRAINED), "second_steps", None, "two layers, two fields", series=2),
+            ex.Mark(lambda view: float(view.theory[_TRAINED]["sum"]), "the sum is known", along="y"),
             x="steps of the second layer",
             y="risk over variance",
             xscale="log",
