@@ -9,15 +9,16 @@ it to the simulation. All risks are shares of the variance of the label, on fres
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from featlab.gaussian.hermite import Floats
 from featlab.learners.fields import LEAVE_ONE_OUT
 from featlab.simulation.ridge import Fit, Rows, fit_primal
 from featlab.targets import TreeTarget
 
+Values = NDArray[Any]  # in single precision, unless said otherwise
 # As those of the exhibit depth: eight large steps are where more of them on one batch end, too.
 FIRST_STEPS, FIRST_STEP = 8, 50.0
 _RIDGES = (0.3, 1.0, 3.0)  # times the number of features over n
@@ -28,8 +29,8 @@ _ROUNDING = 1e-6  # of single precision, relative to the largest eigenvalue
 class Samples(NamedTuple):
     """Inputs x (n, d), of which the first are along the target's directions, and labels y (n,)."""
 
-    x: Floats
-    y: Floats
+    x: Values
+    y: Values
 
 
 def drawn(draw: np.random.Generator, tree: TreeTarget, count: int, dim: int) -> Samples:
@@ -38,7 +39,7 @@ def drawn(draw: np.random.Generator, tree: TreeTarget, count: int, dim: int) -> 
     return Samples(x, tree.link(x[:, : tree.rank]).astype(np.float32))
 
 
-def first_layer(draw: np.random.Generator, batch: Samples, neurons: int) -> Floats:
+def first_layer(draw: np.random.Generator, batch: Samples, neurons: int) -> Values:
     """Rows of norm 1 (p, d) after large spherical steps with He2 on one batch."""
     dim = batch.x.shape[1]
     rows = _unit(draw.standard_normal((neurons, dim), dtype=np.float32))
@@ -50,19 +51,19 @@ def first_layer(draw: np.random.Generator, batch: Samples, neurons: int) -> Floa
     return rows
 
 
-def aligned(draw: np.random.Generator, tree: TreeTarget, neurons: int) -> Floats:
+def aligned(draw: np.random.Generator, tree: TreeTarget, neurons: int) -> Values:
     """Rows of norm 1 that are uniform within the target's directions (p, D r), for inputs of no other ones."""
     return _unit(draw.standard_normal((neurons, tree.rank), dtype=np.float32))
 
 
-def features(rows: Floats, x: Floats) -> Floats:
+def features(rows: Values, x: Values) -> Values:
     """(h2 + h3)(<w_i, x>) / sqrt(p)."""
     fields = x @ rows.T
     square = fields * fields
     return ((square - 1) / 2**0.5 + fields * (square - 3) / 6**0.5) / len(rows) ** 0.5
 
 
-def two_layers(rows: Floats, fitted: Samples, tested: Samples) -> float:
+def two_layers(rows: Values, fitted: Samples, tested: Samples) -> float:
     """The share of the variance that a ridge regression on the first layer's features leaves of fresh samples."""
     fit = ridge(features(rows, fitted.x), fitted.y)
     return left(tested.y, features(rows, tested.x) @ fit.coefficients)
@@ -70,7 +71,7 @@ def two_layers(rows: Floats, fitted: Samples, tested: Samples) -> float:
 
 def three_layers(
     draw: np.random.Generator,
-    rows: Floats,
+    rows: Values,
     second: Samples,
     last: Samples,
     tested: Samples,
@@ -114,12 +115,12 @@ def all_quadratics(fitted: Samples, tested: Samples) -> float:
     return left(tested.y[half:], best[half:])
 
 
-def conjugate(x: Floats, y: Floats, ridge: float, accuracy: float = 1e-3) -> Floats:
+def conjugate(x: Values, y: Values, ridge: float, accuracy: float = 1e-3) -> Values:
     """The coefficients (d + 1, d + 1) of the ridge regression of y on all quadratics: min over symmetric M, vectors b
     and numbers c of mean (y - f)^2 + ridge (|M|^2 + |b|^2 + c^2) with f as in `_values`, by conjugate gradients."""
     dim = x.shape[1]
 
-    def back(values: Floats) -> Floats:
+    def back(values: Values) -> Values:
         """The transpose of `_values`, over n."""
         found = np.zeros((dim + 1, dim + 1), np.float32)
         found[:dim, :dim] = (x.T @ (values[:, None] * x) - values.sum() * np.eye(dim, dtype=np.float32)) / 2**0.5
@@ -138,7 +139,7 @@ def conjugate(x: Floats, y: Floats, ridge: float, accuracy: float = 1e-3) -> Flo
     return found
 
 
-def _values(x: Floats, coefficients: Floats) -> Floats:
+def _values(x: Values, coefficients: Values) -> Values:
     """f(x) = (x^T M x - tr M)/sqrt(2) + b.x + c, every feature of variance 1."""
     dim = x.shape[1]
     matrix, linear, constant = coefficients[:dim, :dim], coefficients[:dim, dim], coefficients[dim, dim]
@@ -189,7 +190,7 @@ def adam(draw: np.random.Generator, fitted: Samples, tested: Samples, rate: floa
     return min(risks)
 
 
-def _axes(z: Floats) -> tuple[Floats, Floats]:
+def _axes(z: Values) -> tuple[Values, Values]:
     """Eigenvalues (k,) and vectors (p, k) of mean[z z^T] but those that are zero up to rounding: neurons that lie in
     few directions have fewer features than they are."""
     double = z.astype(np.float64)
@@ -198,16 +199,16 @@ def _axes(z: Floats) -> tuple[Floats, Floats]:
     return values[kept], vectors[:, kept].astype(np.float32)
 
 
-def ridge(phi: Floats, labels: Floats) -> Fit:
+def ridge(phi: Values, labels: Values) -> Fit:
     """Ridge regression at the ridge that leave-one-out chooses, in double precision."""
     whole = phi.astype(np.float64), labels.astype(np.float64)
     return fit_primal(Rows(lambda index: whole, 1, len(labels)), LEAVE_ONE_OUT)
 
 
-def left(labels: Floats, fitted: Floats) -> float:
+def left(labels: Values, fitted: Values) -> float:
     """The mean squared error over the variance of the labels."""
     return float(np.mean((labels - fitted) ** 2) / np.var(labels))
 
 
-def _unit(rows: Floats) -> Floats:
+def _unit(rows: Values) -> Values:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)

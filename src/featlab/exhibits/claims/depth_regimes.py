@@ -50,7 +50,7 @@ def scenarios(point: dict[str, Any], key: int) -> list[dict[str, Any]]:
     directions = tree.rank
     width = round(_MORE * directions * (directions + 1) * (directions + 5) / 6)
     rows = layers.first_layer(draw, batch, width)
-    (three,) = layers.three_layers(draw, rows, second, last, tested, **_SECOND)
+    (three,) = layers.three_layers(draw, rows, second, last, tested, **_SECOND)  # type: ignore[arg-type]
     more = layers.Samples(*(np.concatenate(pair) for pair in zip(second, last, strict=True)))
     sizes = {"rank": directions, "neurons": point["neurons"], "epochs": point["epochs"]}
     return [
@@ -101,7 +101,7 @@ def theory(data: ex.Data) -> ex.Data:
     risks = [[tree.quadratics(dim, n) / tree.variance for n in row] for tree, dim, row in known]
     values = {f"beyond {q}": ("dim", [tree.of_degree(q) / tree.variance for tree in trees]) for q in (2, 3)}
     both = ("dim", "ratio")
-    values |= {"quadratics": (both, risks), "first_overlap": (both, overlaps)}
+    values |= {"quadratics": (both, risks), "first_overlap": (both, overlaps)}  # type: ignore[dict-item]
     return {_RUNS: xr.Dataset(values, {"dim": dims, "ratio": ratios})}
 
 
@@ -151,7 +151,7 @@ _SHOWN = [(_ONE, "all quadratics (I)"), (_TWO, "two layers (II)"), (_BEST, "two 
 
 
 def _draw(axes: Axes, view: ex.View) -> None:
-    """All risks at all d against kappa; darker is a larger d."""
+    """All risks at all d against kappa."""
     from featlab.figures.panels import measured_points
 
     dims = view.data[_RUNS]["dim"].values.tolist()
@@ -227,6 +227,7 @@ EXHIBIT = ex.Exhibit(
             ),
             ex.Mark("beyond 3", "no cubic explains", along="y"),
             each="dim",
+            ticks={"x": lambda view: view.data[_RUNS]["ratio"].values.tolist()},
             x="n / (d D)",
             y="risk over variance",
             xscale="log",

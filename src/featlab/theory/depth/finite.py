@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats, hermite_all
-from featlab.targets import TreeTarget
+from featlab.targets import Target
 from featlab.targets import target as make_target
 from featlab.targets.tree import Tree
 from featlab.theory.depth.first_layer import Signal
@@ -77,7 +77,7 @@ class FiniteTree:
         return ridge_on_quadratics(self.by_degree[2], self.of_degree(2) + self.noise, dim, samples)
 
 
-def finite_tree(tree: TreeTarget | str, degrees: int = 3) -> FiniteTree:
+def finite_tree(tree: Target | str, degrees: int = 3) -> FiniteTree:
     """The moments of a tree target with a given D, up to this degree in its directions.
 
     Args:
@@ -109,7 +109,7 @@ def finite_tree(tree: TreeTarget | str, degrees: int = 3) -> FiniteTree:
         if ways:
             value = step * link @ _back(_product(shape, transforms, up, down))
             by_degree[sum(up) + sum(down)] += ways * value**2 / prod(map(factorial, up + down))
-            seconds += ways * value**2 if sorted(up + down) == [2] else 0.0
+            seconds += float(ways * value**2) if sorted(up + down) == [2] else 0.0
     second_moment = float(step * link**2 @ density)
     return FiniteTree(
         tuple(by_degree.tolist()),
@@ -122,7 +122,7 @@ def finite_tree(tree: TreeTarget | str, degrees: int = 3) -> FiniteTree:
 
 def _fields() -> Floats:
     """The grid in h, from 0 up and then the negative half, as transforms have it."""
-    return np.fft.fftfreq(_GRID, 1 / (2 * _REACH))
+    return np.fft.fftfreq(_GRID, 1 / (2 * _REACH)).astype(np.float64)
 
 
 def _transforms(shape: Tree, most: int) -> Transforms:

@@ -20,7 +20,7 @@ import numpy as np
 from featlab.errors import InvalidParameter
 from featlab.gaussian.quadrature import gauss_pieces, static_breaks
 from featlab.learners.checks import positive_integer
-from featlab.targets import TreeTarget
+from featlab.targets import Target, TreeTarget
 from featlab.targets import target as make_target
 
 # Gauss points on each piece of the line, which is also cut at these places: g may be steep anywhere near the origin.
@@ -117,7 +117,7 @@ def ridge_on_quadratics(signal: float, noise: float, dim: int, samples: int) -> 
     return float((signal * (kappa / (1 + kappa)) ** 2 + noise) / (1 - ratio / (1 + kappa) ** 2))
 
 
-def checked_tree(tree: TreeTarget | str) -> TreeTarget:
+def checked_tree(tree: Target | str) -> TreeTarget:
     """A tree target from itself or from its text."""
     found = make_target(tree)
     if not isinstance(found, TreeTarget):
