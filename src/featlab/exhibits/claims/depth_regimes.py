@@ -165,9 +165,9 @@ def _draw(axes: Axes, view: ex.View) -> None:
 EXHIBIT = ex.Exhibit(
     id="depth-regimes",
     title="Three scenarios of depth against the number of samples",
-    claim="On a tree with D = sqrt(d) directions a learner without features (I) learns what is quadratic from n of "
-    "order d^2 on, two layers (II) what is cubic in the directions from d^1.5 on, and three layers (III) all of it, "
-    "leaving less than the best two.",
+    claim="On a tree with D = sqrt(d) directions no features (I) learn what is quadratic from n = d^2 on, two layers "
+    "(II) what is cubic in the directions from d^1.5 on, and three layers (III) all of it, leaving less than the best "
+    "two.",
     document=ex.MULTI_INDEX,
     papers=("dandi2025",),
     protocol="y = tanh(3 h*), P = He2/2 + He3/6, D = sqrt(d), n/(d D) = n/d^1.5 from 2 to 32. (I): ridge regression on "
