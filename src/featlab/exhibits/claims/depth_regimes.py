@@ -165,7 +165,7 @@ def _draw(axes: Axes, view: ex.View) -> None:
 EXHIBIT = ex.Exhibit(
     id="depth-regimes",
     title="Three scenarios of depth against the number of samples",
-    claim="On a tree with D = sqrt(d) directions no features (I) learn what is quadratic from n = d^2 on, two layers "
+    claim="On a tree with D = sqrt(d) directions all quadratics (I) learn their share from n = d^2 on, two layers "
     "(II) what is cubic in the directions from d^1.5 on, and three layers (III) all of it, leaving less than the best "
     "two.",
     document=ex.MULTI_INDEX,
@@ -176,7 +176,8 @@ EXHIBIT = ex.Exhibit(
     "layer. The best two layers: in the span of the leading eigenvectors of mean[y(x x^T - 1)] over n samples, where "
     "those first steps end, 512 relu neurons and their second layer trained together by Adam on 2n more, and of two "
     "step sizes and eight stops the best by the test samples themselves. Order and gain are judged from n = 16 d D on.",
-    caption="Points are means over runs with two standard errors, lines are theory.",
+    caption="Points are means over runs with two standard errors, lines are theory. Marks mean the same in all panels; "
+    "in the last one each learner has those of all three d.",
     studies=studies,
     theory=theory,
     checks={
@@ -225,14 +226,14 @@ EXHIBIT = ex.Exhibit(
                 ex.Overlay(of, "ratio", "(I), theory" if of is _ONE else None, words, series=series)
                 for series, (of, words) in enumerate(_SHOWN)
             ),
-            ex.Mark("beyond 3", "no cubic explains", along="y"),
+            ex.Mark("beyond 3", "no cubic explains", along="y", under=True),
             each="dim",
             ticks={"x": lambda view: view.data[_RUNS]["ratio"].values.tolist()},
             x="n / (d D)",
             y="risk over variance",
             xscale="log",
-            ylim=(0, 1),
+            ylim=(0, 1.05),
         ),
-        "all d": ex.Panel(_draw, x="log n / log d", y="risk over variance", ylim=(0, 1)),
+        "all d": ex.Panel(_draw, x="log n / log d", y="risk over variance", ylim=(0, 1.05)),
     },
 )
