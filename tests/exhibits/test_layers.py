@@ -68,7 +68,7 @@ def test_conjugate_gradients_solve_the_ridge_regression(samples):
 
 
 def test_two_layers_trained_together_learn(samples):
-    """More than a ridge regression on their start would: less is left after ten epochs than of all quadratics."""
+    """Less is left after 40 epochs than by all quadratics."""
     second, last, tested = samples
     sizes = {"rank": 3, "neurons": 64, "epochs": 40}
     trained = layers.trained_together(np.random.default_rng(5), second, last, tested, **sizes)

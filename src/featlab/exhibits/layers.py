@@ -3,7 +3,9 @@
 The rule of the layers is that of `featlab.Layerwise` with a quadratic first activation on one batch: there the gradient
 of a neuron is 2 A w with A = mean[y x x^T], so that all steps of all neurons cost n d^2 and not n d p. A run gives the
 risks after several numbers of second steps at once, where a simulation has one, and nothing is compiled. The tests hold
-it to the simulation. All risks are shares of the variance of the label, on fresh samples.
+it to loops as they are written; one run at d = 64, n = 16,384 with 50 second steps left .333 (two layers) and .097
+(three), where a simulation with n = 16,000 left .334 and .098. All risks are shares of the variance of the label, on
+fresh samples.
 """
 
 from __future__ import annotations
