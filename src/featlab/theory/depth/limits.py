@@ -20,7 +20,7 @@ import numpy as np
 from featlab.errors import InvalidParameter
 from featlab.gaussian.quadrature import gauss_pieces, static_breaks
 from featlab.learners.checks import positive_integer
-from featlab.targets import TreeTarget
+from featlab.targets import Target, TreeTarget
 from featlab.targets import target as make_target
 
 # Gauss points on each piece of the line, which is also cut at these places: g may be steep anywhere near the origin.
@@ -89,18 +89,27 @@ def tree_limits(tree: TreeTarget | str) -> TreeLimits:
 def quadratic_ridge(tree: TreeTarget | str, dim: int, samples: int) -> float:
     """The risk of ridge regression on all quadratics of x, kernel (x.y)^2 + x.y + 1, at the best ridge.
 
-    Statement: the N = d (d+1)/2 products of coordinates behave as N isotropic features, Var y as a linear signal s in
-    them and a noise t, which is `of_degree(2)` and the label's; with gamma = N/n, the ridge gamma t/s (Dobriban, Wager
-    2018) and the kappa > 0 with ridge = kappa (1 - gamma/(1 + kappa)),
-
-        risk = (s kappa^2/(1 + kappa)^2 + t) / (1 - gamma/(1 + kappa)^2).
-
-    Neglected: the linear features (d of them), what a finite D changes of s and t, and that what is left of y is larger
-    where the products are (at d = 24, D = 6 the risk is 10% higher for it).
+    Neglected: what a finite D changes of signal and noise (`featlab.theory.depth.finite` does not), and what
+    `ridge_on_quadratics` neglects.
     """
     limits = tree_limits(tree)
     left = limits.of_degree(min(2, len(limits.by_degree) - 1))
-    signal, noise = limits.variance - left, left + checked_tree(tree).noise
+    return ridge_on_quadratics(limits.variance - left, left + checked_tree(tree).noise, dim, samples)
+
+
+def ridge_on_quadratics(signal: float, noise: float, dim: int, samples: int) -> float:
+    """The risk of ridge regression on the products of coordinates at the best ridge, for a label of which the variance
+    `signal` is quadratic and `noise` is not.
+
+    Statement: the N = d (d+1)/2 products of coordinates behave as N isotropic features, and the label as a linear
+    signal s in them and a noise t; with gamma = N/n, the ridge gamma t/s (Dobriban, Wager 2018) and the kappa > 0 with
+    ridge = kappa (1 - gamma/(1 + kappa)),
+
+        risk = (s kappa^2/(1 + kappa)^2 + t) / (1 - gamma/(1 + kappa)^2).
+
+    Neglected: the linear features (d of them), and that what is left of y is larger where the products are (at d = 24,
+    D = 6 the risk is 10% higher for it).
+    """
     ratio = dim * (dim + 1) / 2 / positive_integer("samples", samples)
     ridge = ratio * noise / signal
     half = (ratio + ridge - 1) / 2
@@ -108,7 +117,7 @@ def quadratic_ridge(tree: TreeTarget | str, dim: int, samples: int) -> float:
     return float((signal * (kappa / (1 + kappa)) ** 2 + noise) / (1 - ratio / (1 + kappa) ** 2))
 
 
-def checked_tree(tree: TreeTarget | str) -> TreeTarget:
+def checked_tree(tree: Target | str) -> TreeTarget:
     """A tree target from itself or from its text."""
     found = make_target(tree)
     if not isinstance(found, TreeTarget):
