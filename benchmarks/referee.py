@@ -2,8 +2,8 @@
 
 Seven experiments of a first round of random ones disagreed. For each of them: what is predicted, what featlab's runs
 have and what the loops of `plain_loops` have at several sizes, and the limit of the loops, by value = limit + c / size,
-with the number of standard errors by which theory differs from it. `--json` writes the numbers (and keeps those of other cases), `--read` tells of those
-that were written, `--docs` puts the table into docs/predicting.md.
+with the number of standard errors by which theory differs from it. `--json` writes the numbers (and keeps those of
+other cases), `--read` tells of those that were written, `--docs` puts the table into docs/predicting.md.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ class Case:
     Attributes:
         name, quantity: in words.
         sizes: d; n where theory is for n to infinity.
-        seeds: of the loop, at each size; featlab's runs have four times as many.
+        seeds: of the loop, at each size.
         asked: of a size: the arguments of `featlab.predict`.
         read: the number in the datasets, of one seed or of a prediction.
         loop: of a random generator and a size: the same number.
+        runs: how many of featlab's for each loop.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Case:
     asked: Callable[[int], dict[str, Any]]
     read: Callable[[Any], Any]
     loop: Callable[[np.random.Generator, int], float]
+    runs: int = 4
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ def judged(case: Case, share: float = 1.0) -> Found:
         seeds, asked = max(2, round(share * count)), case.asked(size)
         value = float(case.read(featlab.predict(**asked)))
         predicted = None if np.isnan(value) else value
-        runs.append(_mean(case.read(featlab.simulate(**asked, seeds=4 * seeds, key=7, progress=False)).values))
+        runs.append(_mean(case.read(featlab.simulate(**asked, seeds=case.runs * seeds, key=7, progress=False)).values))
         rngs = [np.random.default_rng([7, size, seed]) for seed in range(seeds)]
         loops.append(_mean(np.array([case.loop(rng, size) for rng in rngs])))
         print(case.name, size, predicted, runs[-1], loops[-1], file=sys.stderr, flush=True)
@@ -103,8 +105,8 @@ def _message_passing() -> Case:
     return Case(
         "message passing, `0.058*(sin(h1)*abs(h2) + 2*He5(h2))`, n = 1.5 d, q = .3 at the start",
         "norm of h1's estimate after one iteration",
-        (250, 1000, 4000),
-        (40, 16, 6),
+        (250, 1000, 2000),
+        (40, 16, 8),
         lambda d: {
             "target": "0.058*(sin(h1)*abs(h2) + 2*He5(h2))",
             "learner": learner,
@@ -113,6 +115,7 @@ def _message_passing() -> Case:
         },
         lambda found: found.norm[..., -1, 0],
         lambda rng, d: float(plain_loops.folded_message_passing(rng, dim=d, samples=3 * d // 2, overlap=0.3)[0]),
+        runs=1,
     )
 
 

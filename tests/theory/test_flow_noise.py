@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import xarray as xr
 from benchmarks.plain_loops import SIGMAS, spherical_flow
 
-import featlab
+from featlab.comparison import Agreement, compare
 from featlab.gaussian.activations import activation
 from featlab.learners import NormalisedFlow, SphericalFlow, TwoLayer
 from featlab.targets import Isotropic, Spiked, target
@@ -52,23 +53,24 @@ def test_without_noise_it_is_the_path_of_the_population() -> None:
 
 def test_runs_are_where_the_noise_of_their_batch_puts_them() -> None:
     """A plain loop at d = 20 and n = 400, 48 batches: within three standard errors of the path under noise, on its way,
-    where the population's is off by more than six. What is stated falls as 1/n."""
-    student = TwoLayer(activation="tanh", start="planted", planted=((0.3,),))
-    asked = {"dim": 20, "times": [0, 2, 5, 8], "student": student}
-    few, more = (predict("tanh(2*h1)", SphericalFlow(10), samples=n, **asked) for n in (400, 1600))
-    errors = [one.overlap_error.values[1:, 0, 0] for one in (few, more)]
-    assert errors[0] / errors[1] == pytest.approx(4, rel=0.1)
-    link, sigma = (lambda h: np.tanh(2 * h)), SIGMAS["tanh"]
-    rngs = [np.random.default_rng([1, seed]) for seed in range(48)]
-    runs = np.array([spherical_flow(rng, link, sigma, dim=20, samples=400, cosine=0.3, steps=8) for rng in rngs])
-    mean, scatter = runs[:, [2, 5, 8]].mean(axis=0), runs[:, [2, 5, 8]].std(axis=0, ddof=1) / 48**0.5
-    population = few.overlap.values[1:, 0, 0]
-    assert np.all(np.abs(mean - (population - errors[0])) < 3 * scatter)
+    where the population's is off by more than six. The distance falls as 1/n, and is said."""
+    start, places = np.array([0.3, np.sqrt(0.91)]), [2, 5, 8]
+    population = walk(scape(), start, 8).after(places)[:, 0]
+    few, more = (noisy_walk(scape(), start, 8, 20, n).path.after(places)[:, 0] for n in (400, 1600))
+    assert (population - few) / (population - more) == pytest.approx(4, rel=0.1)
+    rngs, how = [np.random.default_rng([1, seed]) for seed in range(48)], {"dim": 20, "samples": 400, "cosine": 0.3}
+    runs = [spherical_flow(rng, lambda h: np.tanh(2 * h), SIGMAS["tanh"], steps=8, **how) for rng in rngs]
+    mean, scatter = np.mean(runs, axis=0)[places], np.std(runs, axis=0, ddof=1)[places] / 48**0.5
+    assert np.all(np.abs(mean - few) < 3 * scatter)
     assert np.all(np.abs(mean - population) > 6 * scatter)
+    student = TwoLayer(activation="tanh", start="planted", planted=((0.3,),))
+    told = predict("tanh(2*h1)", SphericalFlow(8), dim=20, samples=400, times=[0, 2, 5, 8], student=student)
+    assert told.attrs["words"].endswith(f"a cosine is off by up to {np.max(population - few):.2g}.")
+    assert "overlap_error" not in told, "a comparison measures it"
 
 
 def test_where_the_noise_decides_it_is_said_and_covered() -> None:
-    """relu on He4 from a cosine of .34: the slope falls as m^3. Runs of n = 15 d stay where the population goes back."""
+    """relu on He4 from a cosine of .34: runs of n = 15 d stay where the population goes back."""
     student = TwoLayer(activation="relu", start="planted", planted=((0.34,),))
     asked = {"dim": 100, "times": [0, 1, 3, 20], "student": student}
     told = predict("1.25*He4(h1)", NormalisedFlow(20), samples=1500, **asked)
@@ -84,4 +86,22 @@ def test_where_the_noise_decides_it_is_said_and_covered() -> None:
     assert error[3] >= error[2], "who has lost the way is not said to be nearer to it later"
     driven = predict("tanh(2*h1)", SphericalFlow(20), samples=1500, **asked)
     assert "noise of a batch of" not in driven.attrs["words"]
-    assert "overlap_error" not in featlab.predict("tanh(2*h1)", SphericalFlow(20), **asked), "without n, none is told"
+
+
+def test_where_the_noise_decides_a_comparison_cannot_tell() -> None:
+    """Runs at n, 4n and 16n are far from the limit and near each other: without the stated error, a disagreement."""
+    student = TwoLayer(activation="relu", start="planted", planted=((0.34,),))
+    link, steps = (lambda h: 1.25 * (h**4 - 6 * h**2 + 3)), [0, 1, 3]
+    predictions, runs = [], []
+    for samples in (900, 3600, 14_400):
+        told = predict("1.25*He4(h1)", SphericalFlow(3), dim=60, samples=samples, times=steps, student=student)
+        rngs = [np.random.default_rng([5, samples, seed]) for seed in range(16)]
+        how = {"dim": 60, "samples": samples, "cosine": 0.34, "steps": 3}
+        found = np.array([spherical_flow(rng, link, SIGMAS["relu"], **how) for rng in rngs])[:, steps]
+        axes = ("seed", "time", "neuron", "direction")
+        run = xr.Dataset({"overlap": (axes, found[:, :, None, None])}, told.overlap.coords)
+        predictions.append(told)
+        runs.append(run.assign_coords(seed=range(16)).assign_attrs(dim=60, samples=samples))
+    assert compare(predictions, runs, names=["overlap"]).verdict is Agreement.CANNOT_TELL
+    silent = [one.drop_vars("overlap_error") for one in predictions]
+    assert compare(silent, runs, names=["overlap"]).verdict is Agreement.DISAGREES

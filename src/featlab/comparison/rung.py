@@ -144,7 +144,7 @@ def _nearest(times: Floats, wanted: Floats, one_step: float) -> tuple[np.ndarray
 
 
 def _aligned(dataset: xr.Dataset, name: str, like: xr.DataArray) -> xr.DataArray:
-    """An error from a dataset on the axes of `like`; over seeds their mean, as it is the same mistake for all of them."""
+    """An error from a dataset on the axes of `like`; over seeds their mean: all have the same mistake."""
     error = dataset[name].astype(np.float64)
     if "time" in like.dims:
         error = error.reindex(time=like["time"].values, method="nearest")
