@@ -106,7 +106,7 @@ def _message_passing() -> Case:
         "message passing, `0.058*(sin(h1)*abs(h2) + 2*He5(h2))`, n = 1.5 d, q = .3 at the start",
         "norm of h1's estimate after one iteration",
         (250, 1000, 2000),
-        (40, 16, 8),
+        (24, 12, 6),
         lambda d: {
             "target": "0.058*(sin(h1)*abs(h2) + 2*He5(h2))",
             "learner": learner,
