@@ -1,10 +1,12 @@
-"""Does theory agree with simulation where nobody looked? python -m benchmarks.agree --each 20 --processes 2
+"""Does theory agree with simulation where nobody looked? python -m benchmarks.agree --each 20 --json cases.json
 
 Random experiments for every learner that has a theory (`drawn_experiments`) are predicted, simulated and compared, each
-in a process that may take so many seconds, until all are done or the whole time is up. Printed: how many agree, cannot
-be told, disagree, are refused (theory says why), take too long or fail, by learner; and every disagreement and failure
-with the call that repeats it. `--read cases.json` tells the same of cases that were written with `--json`, and with
-`--docs` puts the table into docs/predicting.md.
+for so many seconds of processor time at most, until all are done or the whole time is up. Printed: how many agree,
+cannot be told, disagree, are refused (theory says why), take too long or fail, by learner; and every disagreement and
+failure with the experiment that repeats it.
+
+`--json` adds a line to that file as each case ends. The next call with the same file goes on after those that it has,
+so that hundreds are run in pieces. `--docs` puts the table of all of them into docs/predicting.md.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import os
 import signal
 import sys
 import traceback
@@ -20,18 +23,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from math import inf, isfinite
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
+
+from benchmarks.pages import with_table
 
 _KINDS = ("agrees", "cannot tell", "disagrees", "refused", "over time", "error")
 _SHOWN = ("disagrees", "error")
-_MOST_SEEDS = 512
+_MOST_SEEDS = 160
+_HEAD = "| learner | agrees |"
+# Half the time of the compiler, as in tests.
+_QUICK = "--xla_backend_optimization_level=1 --xla_llvm_disable_expensive_passes=true"
 _PAGE = Path(__file__).resolve().parents[1] / "docs" / "predicting.md"
 
 
 @dataclass(frozen=True)
 class Case:
-    """One experiment: by which numbers it was drawn, what came out, why, and how long it took."""
+    """One experiment: by which numbers it was drawn, what came out, why, and how much processor time it took."""
 
     learner: str
     key: int
@@ -53,23 +61,23 @@ def compared(learner: str, key: int, number: int, seconds: int) -> Case:
     from featlab.errors import FeatlabError
     from featlab.experiments.text import experiment_to_text
 
-    begin, text = perf_counter(), ""
-    signal.signal(signal.SIGALRM, _stop)
-    signal.alarm(seconds)
+    begin, text = process_time(), ""
+    signal.signal(signal.SIGPROF, _stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         experiment = drawn(learner, key, number)
         text = json.dumps(experiment_to_text(experiment), default=str)
         found = predict_and_simulate(experiment, most_seeds=_MOST_SEEDS, progress=False).comparison
         kind, reason = str(found.verdict), found.reason
     except _OverTime:
-        kind, reason = "over time", f"more than {seconds} s"
+        kind, reason = "over time", f"more than {seconds} s of processor time"
     except FeatlabError as refusal:
         kind, reason = "refused", str(refusal)
     except Exception:  # noqa: BLE001  # whatever it is, it belongs in the table
         kind, reason = "error", traceback.format_exc(limit=-4)
     finally:
-        signal.alarm(0)
-    return Case(learner, key, number, kind, reason, perf_counter() - begin, text)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+    return Case(learner, key, number, kind, reason, process_time() - begin, text)
 
 
 def _stop(*_: object) -> None:
@@ -81,13 +89,15 @@ def _compared(arguments: tuple[Any, ...]) -> Case:
 
 
 def run(
-    learners: Sequence[str], key: int, each: int, processes: int, seconds: int, within: float = inf
+    learners: Sequence[str], key: int, each: int, processes: int, seconds: int, within: float, known: Sequence[Case]
 ) -> Iterator[Case]:
-    """All cases, as they end; those that have not ended `within` so many seconds are left out."""
-    work = [(learner, key, number, seconds) for number in range(each) for learner in learners]
+    """All cases that are not known yet, as they end; what has not ended `within` so many seconds is left out."""
+    done = {(case.learner, case.key, case.number) for case in known}
+    wanted = [(learner, key, number) for number in range(each) for learner in learners]
+    work = [(*one, seconds) for one in wanted if one not in done]
     end = perf_counter() + within
     # A process keeps what it has compiled, which takes memory: after some experiments another takes its place.
-    with multiprocessing.get_context("spawn").Pool(processes, maxtasksperchild=6) as pool:
+    with multiprocessing.get_context("spawn").Pool(processes, maxtasksperchild=24) as pool:
         cases = pool.imap_unordered(_compared, work)
         for _ in work:
             try:
@@ -112,39 +122,34 @@ def read(path: Path) -> list[Case]:
     return [Case(**json.loads(line)) for line in path.read_text().splitlines()]
 
 
-def with_table(page: str, new: str) -> str:
-    """A page with its table of cases replaced: the lines from its head on that begin with a bar."""
-    lines = page.split("\n")
-    begin = next(place for place, line in enumerate(lines) if line.startswith("| learner | agrees |"))
-    end = next(place for place in range(begin, len(lines)) if not lines[place].startswith("|"))
-    return "\n".join([*lines[:begin], new, *lines[end:]])
-
-
 def main(arguments: Sequence[str]) -> None:
     """Draw, compare, print."""
     from benchmarks.drawn_experiments import LEARNERS
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--learners", default=",".join(LEARNERS), help="which, separated by commas")
-    parser.add_argument("--each", type=int, default=20, help="experiments for each learner")
+    parser.add_argument("--each", type=int, default=20, help="experiments for each learner; 0, none are run")
     parser.add_argument("--key", type=int, default=1, help="other experiments for another key")
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--seconds", type=int, default=120, help="an experiment may take so long")
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--seconds", type=int, default=60, help="of processor time, that an experiment may take")
     parser.add_argument("--within", type=float, default=inf, help="seconds for all; what has not ended is left out")
-    parser.add_argument("--json", type=Path, help="write every case there")
-    parser.add_argument("--read", type=Path, help="run nothing: tell of the cases written there")
+    parser.add_argument("--json", type=Path, help="add a line for every case; go on after those that are there")
     parser.add_argument("--docs", action="store_true", help="put the table into docs/predicting.md")
     asked = parser.parse_args(arguments)
-    cases = read(asked.read) if asked.read else []
+    # Compiling takes most of the time: the compiler optimises less. Read when the processes start.
+    os.environ.setdefault("XLA_FLAGS", _QUICK)
+    cases = read(asked.json) if asked.json and asked.json.exists() else []
     sizes = (asked.key, asked.each, asked.processes, asked.seconds, asked.within)
-    for case in () if asked.read else run(asked.learners.split(","), *sizes):
+    for case in run(asked.learners.split(","), *sizes, cases):
         cases.append(case)
         print(f"{case.learner} {case.number}: {case.kind} ({case.seconds:.0f} s)", file=sys.stderr, flush=True)
         if asked.json:
-            asked.json.write_text("\n".join(json.dumps(asdict(one)) for one in cases))
+            with asked.json.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(case)) + "\n")
     print(table(cases))
     if asked.docs:
-        _PAGE.write_text(with_table(_PAGE.read_text(), table(cases)))
+        page = _PAGE.read_text(encoding="utf-8")
+        _PAGE.write_text(with_table(page, _HEAD, table(cases)), encoding="utf-8")
     for case in sorted(cases, key=lambda one: (one.learner, one.number)):
         if case.kind in _SHOWN:
             print(f"\n{case.learner}, key {case.key}, number {case.number}: {case.kind}\n{case.text}\n{case.reason}")

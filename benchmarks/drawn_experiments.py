@@ -2,7 +2,8 @@
 
 Nothing is chosen to agree: coefficients, functions, steps and ratios are drawn from ranges that a person would type,
 but for what theory refuses anyway (an odd part for methods that use second moments only, relu after a giant step), and
-for what takes minutes (integrals over many fields), which is drawn less often.
+for what takes minutes (integrals over many fields), which is drawn less often. Dimensions are small, as the comparison
+goes on to 4 d and 16 d by itself, and hundreds of them should take minutes.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def _online(draw: Draw) -> tuple[str, dict[str, Any]]:
     learner = featlab.OnlineSgd(_over_dim(draw, 0.1, 2.0), batch=batch, constraint=constraint)
     return target, {
         "learner": learner,
-        "dim": 500,
+        "dim": 200,
         "times": [0, 1, 2],
         "student": _student(draw, target),
         "seeds": _SEEDS,
@@ -99,7 +100,7 @@ def _extragradient(draw: Draw) -> tuple[str, dict[str, Any]]:
     learner = featlab.Extragradient(_over_dim(draw, 0.1, 1.0), _over_dim(draw, 0.1, 1.0))
     return target, {
         "learner": learner,
-        "dim": 500,
+        "dim": 200,
         "times": [0, 1, 2],
         "student": _student(draw, target, 1),
         "seeds": _SEEDS,
@@ -107,14 +108,14 @@ def _extragradient(draw: Draw) -> tuple[str, dict[str, Any]]:
 
 
 def _giant(draw: Draw) -> tuple[str, dict[str, Any]]:
-    target, dim = random_target(draw), 400
+    target, dim = random_target(draw), 200
     learner = featlab.GiantSteps(int(draw.integers(1, 3)), scale=_ratio(draw, 0.5, 3.0))
     sizes = {"dim": dim, "samples": int(dim * _ratio(draw, 1, 20))}
     return target, {"learner": learner, **sizes, "student": _student(draw, target), "seeds": _SEEDS}
 
 
 def _reused(draw: Draw) -> tuple[str, dict[str, Any]]:
-    target, dim = _mostly_one_direction(draw), 400
+    target, dim = _mostly_one_direction(draw), 200
     constraint = str(draw.choice(["none", "spherical"]))
     learner = featlab.ReusedBatch(int(draw.integers(2, 4)), _ratio(draw, 0.1, 0.8), constraint=constraint)
     sizes = {"dim": dim, "samples": int(dim * _ratio(draw, 1, 8))}
@@ -122,21 +123,21 @@ def _reused(draw: Draw) -> tuple[str, dict[str, Any]]:
 
 
 def _amp(draw: Draw) -> tuple[str, dict[str, Any]]:
-    dim, overlap = 1000, _ratio(draw, 0.1, 0.6)
+    dim, overlap = 500, _ratio(draw, 0.1, 0.6)
     learner = featlab.BayesAmp(int(draw.integers(2, 5)), damping=0.0, start="informed", start_overlap=overlap)
     target = _mostly_one_direction(draw)
     return target, {"learner": learner, "dim": dim, "samples": int(dim * _ratio(draw, 0.7, 4)), "seeds": 8}
 
 
 def _kernel(draw: Draw) -> tuple[str, dict[str, Any]]:
-    dim = 200
+    dim = 100
     learner = featlab.KernelRidge(str(draw.choice(["exponential", "polynomial-3"])), _ratio(draw, 0.001, 1.0))
     return random_target(draw), {"learner": learner, "dim": dim, "samples": int(dim * _ratio(draw, 0.5, 3)), "seeds": 8}
 
 
 def _flow(kind: Any) -> Callable[[Draw], tuple[str, dict[str, Any]]]:
     def make(draw: Draw) -> tuple[str, dict[str, Any]]:
-        dim, target = 200, random_target(draw, 1)
+        dim, target = 100, random_target(draw, 1)
         student = TwoLayer(
             1, str(draw.choice(_SMOOTH)), start="planted", planted=((round(draw.uniform(0.1, 0.5), 2),),)
         )
@@ -147,7 +148,7 @@ def _flow(kind: Any) -> Callable[[Draw], tuple[str, dict[str, Any]]]:
 
 
 def _readout(draw: Draw) -> tuple[str, dict[str, Any]]:
-    dim, target = 200, random_target(draw)
+    dim, target = 100, random_target(draw)
     first = featlab.GiantSteps(1, scale=_ratio(draw, 0.5, 3.0))
     learner = featlab.Readout(first, int(dim * _ratio(draw, 2, 8)), _ratio(draw, 0.01, 1.0))
     student = TwoLayer(int(dim * _ratio(draw, 0.3, 1.0)), str(draw.choice(["tanh", "erf"])), "signs")  # relu: no theory
@@ -156,7 +157,7 @@ def _readout(draw: Draw) -> tuple[str, dict[str, Any]]:
 
 
 def _preprocessed(draw: Draw) -> tuple[str, dict[str, Any]]:
-    dim, target = 200, random_target(draw)
+    dim, target = 100, random_target(draw)
     rows = draw.uniform(-0.5, 0.5, (4, featlab.target(target).rank)).round(2)
     planted = tuple(tuple(float(cosine) for cosine in row) for row in rows)
     student = TwoLayer(4, "relu", "alternating", biases=0.3, start="planted", planted=planted)
@@ -165,7 +166,7 @@ def _preprocessed(draw: Draw) -> tuple[str, dict[str, Any]]:
 
 
 def _directions(
-    learner: Any, dim: int = 400, functions: tuple[str, ...] = _FUNCTIONS
+    learner: Any, dim: int = 200, functions: tuple[str, ...] = _FUNCTIONS
 ) -> Callable[[Draw], tuple[str, dict[str, Any]]]:
     def make(draw: Draw) -> tuple[str, dict[str, Any]]:
         samples = int(dim * _ratio(draw, 4, 30))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -112,12 +113,28 @@ def test_cases_that_were_written_become_the_table_of_a_page(
     case = {"key": 1, "number": 0, "reason": "", "seconds": 1.0, "text": ""}
     cases = [{"learner": "a", "kind": "agrees", **case}, {"learner": "b", "kind": "over time", **case}]
     path, page = tmp_path / "cases.json", tmp_path / "page.md"
-    path.write_text("\n".join(json.dumps(one) for one in cases))
+    path.write_text("".join(json.dumps(one) + "\n" for one in cases))
     page.write_text("before\n\n| learner | agrees |\n|---|---:|\n| old | 7 |\n\nafter\n")
     monkeypatch.setattr(agree, "_PAGE", page)
-    agree.main(["--read", str(path), "--docs"])
+    agree.main(["--each", "0", "--json", str(path), "--docs"])
     written = page.read_text()
     assert written.startswith("before\n\n| learner | agrees | cannot tell |")
     assert written.endswith("| all | 1 | 0 | 0 | 0 | 1 | 0 |\n\nafter\n")
     assert "old" not in written
     assert "| b | 0 | 0 | 0 | 0 | 1 | 0 |" in capsys.readouterr().out
+
+
+def test_cases_go_on_after_those_that_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run in this process, without experiments."""
+    pool = MagicMock()
+    pool.imap_unordered = lambda _, work: MagicMock(
+        next=MagicMock(side_effect=[agree.Case(*one[:3], "agrees", "", 0.0, "") for one in work])
+    )
+    context = MagicMock()
+    context.Pool.return_value.__enter__.return_value = pool
+    monkeypatch.setattr(agree.multiprocessing, "get_context", lambda _: context)
+    path = tmp_path / "cases.json"
+    for each in (2, 3):
+        agree.main(["--learners", "readout,bayes-amp", "--each", str(each), "--json", str(path)])
+    found = [(case.learner, case.number) for case in agree.read(path)]
+    assert found == [(name, number) for number in range(3) for name in ("readout", "bayes-amp")]

@@ -36,3 +36,12 @@ def test_a_first_piece_tells_the_least(clock: list[float], capsys: pytest.Captur
     clock[0] = 12.0
     waiting.begun(0.1)
     assert capsys.readouterr().err == "featlab: the work takes at least 108 seconds more\n"
+
+
+def test_what_hardly_advances_is_given_no_time(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    """Equations that become steep: 5,468,981,741,722,712,968,003,584 years are no estimate."""
+    waiting = telling.Waiting("the work")
+    clock[0] = 6.0
+    waiting.reached(1e-20)
+    waiting.reached(0.01)
+    assert capsys.readouterr().err == "featlab: the work hardly advances, and may end without a result\n"

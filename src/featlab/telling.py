@@ -7,6 +7,7 @@ from time import monotonic
 
 # A time that is left is measured over so long, and said if it is longer than that.
 _MEASURED_SECONDS, _WORTH_TELLING = 5.0, 20.0
+_NEVER = 1000 * 365 * 86400.0  # whoever would be told so waits for something that does not advance
 _UNITS = ((365 * 86400, "years"), (86400, "days"), (3600, "hours"), (60, "minutes"), (1, "seconds"))
 
 
@@ -33,7 +34,9 @@ class Waiting:
 
     def _say(self, how: str, took: float, share: float) -> bool:
         left = took * (1 - share) / share
-        if left > _WORTH_TELLING:
+        if left > _NEVER:
+            tell(f"{self._what} hardly advances, and may end without a result")
+        elif left > _WORTH_TELLING:
             tell(f"{self._what} takes {how} {duration(left)} more")
         return left > _WORTH_TELLING
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from featlab.comparison import pairs
+from featlab.comparison import pairs, predict_and_simulate
 from featlab.errors import InvalidParameter
 from featlab.experiments import Experiment
 from featlab.learners import BayesAmp, OnlineSgd, SphericalFlow, StepLaw, TwoLayer
@@ -94,3 +94,9 @@ def test_how_many_sizes_is_checked_before_anything_runs(asked: Counter) -> None:
     with pytest.raises(InvalidParameter, match="sizes"):
         predict_and_simulate(WIDE, sizes=7)
     assert not asked
+
+
+def test_the_start_alone_is_not_compared() -> None:
+    """It agreed with itself, and said so."""
+    with pytest.raises(InvalidParameter, match="a time after the start"):
+        predict_and_simulate("tanh(h1)", OnlineSgd(0.01), dim=50, times=[0], seeds=2)

@@ -31,6 +31,17 @@ def test_a_fit_at_the_start_is_a_result() -> None:
     assert said(compare(prediction(TRUTH), data))[0] == Point.AGREES
 
 
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_fit_that_cannot_be_told_asks_for_more_seeds(times: int) -> None:
+    """It was called given, as a curve that has not left its start, and no seeds were added to kernels and readouts."""
+    data = measurement(TRUTH[-times:], noise=0.8, seeds=4)
+    if times > 1:
+        data["ridge"] = ("time", np.ones(times))
+    found = compare(prediction(TRUTH[-times:]), data, allowance=0.0)
+    assert said(found) == [Point.CANNOT_TELL] * times
+    assert "more seeds" in found.reason
+
+
 def test_power_is_required_at_every_point_that_is_spoken_of() -> None:
     """The noise of 0.05 tells 20% of the late values only; it is said of how many."""
     data = measurement(TRUTH, noise=0.05, seeds=20)

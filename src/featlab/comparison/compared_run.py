@@ -22,6 +22,7 @@ from featlab.comparison.pairs import (
 )
 from featlab.comparison.sizes import MOST_SIZES, check_sizes, ladder
 from featlab.comparison.stuck import stuck_runs, without
+from featlab.errors import InvalidParameter
 from featlab.experiments.experiment import Experiment, as_experiment
 from featlab.learners.amp import BayesAmp
 from featlab.learners.protocol import Learner, Student
@@ -117,6 +118,7 @@ def predict_and_simulate(
     given = {"dim": dim, "samples": samples, "times": times, "student": student}
     experiment = as_experiment(target, learner, {**given, "seeds": seeds, "key": key, "design": design})
     experiment = seen_from_the_start(experiment)
+    _check_goes_on(experiment)
     how: dict[str, Any] = {"allowance": allowance, "signless": signless}
     most = check_sizes(sizes) if allowance is None else 1
     found = _compared_run(experiment, at_sizes(experiment, None, most, progress), names, most, **how)
@@ -127,6 +129,14 @@ def predict_and_simulate(
             break
         found = _together(experiment, found, added, names, **how)
     return found
+
+
+def _check_goes_on(experiment: Experiment) -> None:
+    """Refuse to compare the start alone, which both were told; what is fitted there is a result."""
+    learner = experiment.learner
+    fitted = learner.clock == "once" or getattr(learner, "fits_readout", False)
+    if not fitted and experiment.plan.steps[-1] == 0:
+        raise InvalidParameter("times", experiment.times, "a time after the start: that is what both were told")
 
 
 def in_the_limit(

@@ -208,7 +208,7 @@ def compared_quantity(
         size=size,
         given=_given(first.difference, measurements[0]),
         described=_described(first, predictions[0], measurements, size),
-        waiting=_waiting(first.theory),
+        waiting=_waiting(first.theory, measurements[0]),
         diverged=_diverged(rungs, measurements),
         chance=chance,
         sizes=len(rungs),
@@ -249,14 +249,17 @@ def sizes_of(measurements: Sequence[xr.Dataset]) -> Floats:
 
 
 def _given(difference: xr.DataArray, measurement: xr.Dataset) -> np.ndarray:
-    """The start of a run that goes on, which both were told; a fit at its start is a result, as there is a ridge."""
+    """The start of a run that goes on, which both were told."""
     start = np.zeros(difference.shape, dtype=bool)
-    if "time" not in difference.dims or "step" not in measurement.coords or "ridge" in measurement:
+    if "time" not in difference.dims or "step" not in measurement.coords or _is_fit(measurement):
         return start
     steps = measurement["step"].sel(time=difference["time"].values).values
-    if len(measurement["step"]) == 1:
-        return start
     return start | (steps == 0).reshape([-1 if axis == "time" else 1 for axis in difference.dims])
+
+
+def _is_fit(measurement: xr.Dataset) -> bool:
+    """Whether what is seen at the start is a result: of one time alone, or of a fit there, which has a ridge."""
+    return "ridge" in measurement or measurement.sizes.get("time", 1) == 1
 
 
 def _described(first: Rung, prediction: xr.Dataset, measurements: Sequence[xr.Dataset], size: float) -> np.ndarray:
@@ -280,9 +283,9 @@ def _unfinished(measurement: xr.Dataset) -> float:
     return float(np.mean(outcomes == Outcome.NOT_CONVERGED.value))
 
 
-def _waiting(theory: xr.DataArray) -> np.ndarray:
+def _waiting(theory: xr.DataArray, measurement: xr.Dataset) -> np.ndarray:
     """Where a curve that begins at its start has hardly left it."""
-    if "time" not in theory.dims or theory["time"].values[0] != 0:
+    if "time" not in theory.dims or theory["time"].values[0] != 0 or _is_fit(measurement):
         return np.zeros(theory.shape, dtype=bool)
     gone = np.abs((theory - theory.isel(time=0)).values)
     axis = theory.dims.index("time")

@@ -144,12 +144,12 @@ def _nearest(times: Floats, wanted: Floats, one_step: float) -> tuple[np.ndarray
 
 
 def _aligned(dataset: xr.Dataset, name: str, like: xr.DataArray) -> xr.DataArray:
-    """An error from a dataset on the axes of `like`; over seeds, the error of their mean."""
+    """An error from a dataset on the axes of `like`; over seeds their mean: all have the same mistake."""
     error = dataset[name].astype(np.float64)
     if "time" in like.dims:
         error = error.reindex(time=like["time"].values, method="nearest")
     if "seed" in error.dims and "seed" not in like.dims:
-        error = (error**2).sum("seed", skipna=False) ** 0.5 / error.sizes["seed"]
+        error = _seed_mean(error)
     return error.transpose(*like.dims)
 
 

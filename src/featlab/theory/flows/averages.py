@@ -109,6 +109,27 @@ class Averages:
         slope = weights @ (values * self.activation.derivative(fields) * v)
         return Value(float(weights @ values**2), float(slope / np.sqrt(variance)))
 
+    def force_square(self, variance: float, covariance: float, second: float, loss: str) -> float:
+        """E[D^2] of the force D = (y - a sigma) a sigma' on a field (a y sigma' of the loss "correlation"), at q and c.
+
+        With s_k = E[sigma^k sigma'^2 | h], k = 0, 1, 2, it is a^2 E[y^2 s_0 - 2 a y s_1 + a^2 s_2].
+        """
+        spread = np.sqrt(max(variance - covariance**2, variance * _SMALLEST_SPREAD**2))
+        labels = self._labels(self._turns(covariance, spread) if covariance else ())
+        shifts = covariance * labels.directions[:, 0] + self.bias
+        places, scales = self._places(spread), np.full(shifts.shape, spread)
+
+        def mean(power: int) -> Floats:
+            def square(u: Floats) -> Floats:
+                return self.activation.value(u) ** power * self.activation.derivative(u) ** 2
+
+            return field_moments(square, places, shifts, scales)[0]
+
+        found = labels.square * mean(0)
+        if loss == "squared":
+            found = found - 2 * second * labels.mean * mean(1) + second**2 * mean(2)
+        return float(second**2 * (labels.weights @ found))
+
     def slope(self, correlation: float) -> float:
         """zeta(rho) = sum_j j alpha_j alpha*_j rho^{j-1} at unit variance: the speed of the normalised flow."""
         return self.correlation(1.0, correlation).by_covariance

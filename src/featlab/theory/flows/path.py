@@ -17,6 +17,7 @@ may drive w away from mu, hence from beta.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -148,6 +149,21 @@ class Landscape:
         return vector - (vector @ point) / self.norm**2 * point
 
 
+class Slope(Protocol):
+    """What a step along a great circle asks of a loss on a sphere."""
+
+    @property
+    def norm(self) -> float:
+        """The radius of the sphere."""
+
+    @property
+    def learner(self) -> SphericalFlow:
+        """Which flow: the angles that are tried."""
+
+    def loss(self, point: Floats) -> float:
+        """At a point."""
+
+
 @dataclass(frozen=True)
 class Path:
     """Where a neuron goes.
@@ -167,6 +183,11 @@ class Path:
     def after(self, steps: ArrayLike) -> Floats:
         """The points after these numbers of steps."""
         return self.points[np.minimum(np.asarray(steps, dtype=np.intp), len(self.points) - 1)]
+
+    def arc_from(self, step: int) -> float:
+        """The angle between the point after that many steps and the last one."""
+        here, last = self.points[min(step, len(self.points) - 1)], self.points[-1]
+        return float(np.arccos(np.clip(here @ last / (np.linalg.norm(here) * np.linalg.norm(last)), -1, 1)))
 
 
 def walk(landscape: Landscape, weights: Floats, steps: int | None = None) -> Path:
@@ -190,7 +211,7 @@ def walk(landscape: Landscape, weights: Floats, steps: int | None = None) -> Pat
         steepest = max(steepest, slope)
         if 0 < slope <= learner.tolerance * steepest:
             return path(number, Outcome.OK)
-        found = _search(landscape, points[-1], losses[-1], direction, slope) if slope > 0 else None
+        found = along_arc(landscape, points[-1], losses[-1], direction, slope) if slope > 0 else None
         if found is None:
             return path(number, Outcome.STALLED)
         points.append(found[0])
@@ -198,8 +219,8 @@ def walk(landscape: Landscape, weights: Floats, steps: int | None = None) -> Pat
     return path(most, Outcome.NOT_CONVERGED)
 
 
-def _search(
-    landscape: Landscape, point: Floats, loss: float, direction: Floats, slope: float
+def along_arc(
+    landscape: Slope, point: Floats, loss: float, direction: Floats, slope: float
 ) -> tuple[Floats, float] | None:
     """The next point and its loss, the first on the great circle that is lower; None, there is none."""
     arc = landscape.learner.arc

@@ -1,6 +1,12 @@
-"""What a flow does on infinitely many samples: the population flow by the same arcs, from the same start."""
+"""What a flow does on infinitely many samples: the population flow by the same arcs, from the same start.
+
+What a batch of n samples does to it, to leading order (`noise`), is said in words. Where the noise of that batch
+decides, it is the error of what is predicted; elsewhere it falls as 1/n, which a comparison measures.
+"""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,14 +16,19 @@ from featlab.learners.flows import SphericalFlow
 from featlab.outcome import Outcome
 from featlab.targets.inputs import Isotropic, Spiked
 from featlab.theory.flows.averages import Averages
+from featlab.theory.flows.noise import NoisyPath, noisy_walk
 from featlab.theory.flows.path import Landscape, Path, Spike, walk
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
 
 _DRIFT = "Nothing drives a neuron from its start: a run follows the noise of its batch, however many samples it has."
+_FAR = 0.05  # an angle that is more than the last steps to a rest
 
 
 def predict_flow(question: Question, start: Start) -> Prediction:
     """The order parameters of a `SphericalFlow` or `NormalisedFlow` as n -> infinity at the given d.
+
+    Where n is given and the noise of such a batch exceeds the slope on the way, the words say so, and the errors are
+    the distances to the path under that noise.
 
     A neuron that the population loss does not drive from its start (an odd activation and an even target, say) has no
     such limit: NaN after step 0.
@@ -50,7 +61,37 @@ def predict_flow(question: Question, start: Start) -> Prediction:
         # On a batch the step has the same length however small the slope, so that this is no limit of runs.
         values = {name: _start_alone(one, question.steps) for name, one in values.items()}
         words, remedy = f"{words} {_DRIFT}", "take another activation, a bias, or another start"
-    return Prediction(values, words, {}, outcome, remedy, limit="samples")
+        return Prediction(values, words, {}, outcome, remedy, limit="samples")
+    if question.samples is None or question.draft:
+        return Prediction(values, words, {}, outcome, remedy, limit="samples")
+    noisy = [
+        noisy_walk(one, row, last, question.dim, question.samples) for one, row in zip(landscapes, weights, strict=True)
+    ]
+    every = replace(question, steps=np.arange(last + 1))
+    off = _distance(*(_values(every, landscapes, of, cosines) for of in (paths, [one.path for one in noisy])))
+    words += f" By these a cosine is off by up to {np.max(off['field_correlation'][question.steps]):.2g}."
+    decides, errors = _noise_decides(paths, noisy, question.samples), {}
+    if decides:  # who has lost the way is not said to be nearer to it later
+        errors = {name: np.maximum.accumulate(one)[question.steps] for name, one in off.items()}
+    return Prediction(values, words + decides, errors, outcome, remedy, limit="samples")
+
+
+def _distance(values: dict[str, Floats], others: dict[str, Floats]) -> dict[str, Floats]:
+    return {name: np.abs(one - others[name]) for name, one in values.items()}
+
+
+def _noise_decides(paths: list[Path], noisy: list[NoisyPath], samples: int) -> str:
+    """Where the slope is below the noise of a batch while the population's path goes on, in words."""
+    for path, one in zip(paths, noisy, strict=True):
+        below = np.flatnonzero(one.slopes < one.noises)
+        if below.size and path.arc_from(int(below[0])) > _FAR:
+            step = int(below[0])
+            return (
+                f" After step {step} the slope of the population's loss, {one.slopes[step]:.2g}, is below the noise of "
+                f"a batch of n = {samples:,}, {one.noises[step]:.2g}: there runs follow their noise, and what is told "
+                "is for far larger n."
+            )
+    return ""
 
 
 def _start_alone(values: Floats, steps: Integers) -> Floats:

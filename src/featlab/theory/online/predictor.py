@@ -42,6 +42,7 @@ from featlab.theory.question import NoPrediction, Prediction, Question, Start
 
 # Before a divergence steps become ever shorter: it is over when so many evaluations advance by less than this share.
 _STUCK_EVALUATIONS, _STUCK_SHARE = 600, 1e-9
+_FEWER_RARE = "take a smaller inner step, or a student whose slope is bounded, such as relu, tanh or erf"
 _FEWEST_EVALUATIONS = 20  # two steps of the integrators and their beginning
 Rule = Callable[[Target, Descent], Accuracy]
 _DRAFT_POINTS, _DRAFT_FEWEST, _DRAFT_TOLERANCE = 2**16, 2**11, 1e-3
@@ -191,10 +192,12 @@ def predict_online(
     accuracy = rule(question.target, descent)
     times = question.steps / question.dim
     begin, tolerance = (start.overlap, start.gram, times), accuracy.tolerance
-    best = integrate(motion, accuracy.best, *begin, tolerance)
+    # What follows is left out then; and equations that rest on rare samples are often too steep to be integrated.
+    lost = _rare_from_the_start(question, descent, motion, start)
+    best = _start_alone(*begin) if lost else integrate(motion, accuracy.best, *begin, tolerance)
     path = _path(best, accuracy.best)
     errors: dict[str, Floats] = {}
-    if accuracy.other is not None and stated:
+    if accuracy.other is not None and stated and not lost:
         other = integrate(motion, accuracy.other, *begin, tolerance)
         errors = path.distance(_path(other, accuracy.other))._asdict()
     words = (
@@ -206,6 +209,28 @@ def predict_online(
     return told if descent.reach == 0 else _without_what_is_rare(question, descent, motion, told)
 
 
+def _rare_from_the_start(question: Question, descent: Descent, motion: Motion, start: Start) -> bool:
+    """Whether the first time after the start already rests on samples that no run has, by the start alone."""
+    later = question.steps[question.steps > 0]
+    if descent.reach == 0 or not later.size:
+        return False
+    return _share(question, descent, motion, int(later[0]), (start.overlap, start.gram)) > MOST_RARE
+
+
+def _share(question: Question, descent: Descent, motion: Motion, step: int, state: tuple[Floats, Floats]) -> float:
+    """Of a squared norm after so many steps, what rests on rare samples, by the forces at M and Q."""
+    scale, samples = motion.scale**2 / motion.batch * step / question.dim, float(step * motion.batch)
+    return rare_share_of(question.target, descent, *state, scale, samples)
+
+
+def _start_alone(overlap: Floats, gram: Floats, times: Floats) -> Trajectory:
+    """The start, and nothing after it."""
+    at_start = (times == 0)[:, None, None]
+    return Trajectory(
+        np.where(at_start, overlap, np.nan), np.where(at_start, gram, np.nan), Outcome.RARE_INPUTS, _FEWER_RARE
+    )
+
+
 def _without_what_is_rare(question: Question, descent: Descent, motion: Motion, told: Prediction) -> Prediction:
     """The prediction up to the time from which on it rests on samples that no run has: an inner step on a polynomial
     student makes a force of a high degree in the sample."""
@@ -214,8 +239,7 @@ def _without_what_is_rare(question: Question, descent: Descent, motion: Motion, 
         states = [at for at in (place - 1, place) if at >= 0 and np.all(np.isfinite(gram[at]))]
         if step == 0 or not states:
             continue
-        scale, samples = motion.scale**2 / motion.batch * step / question.dim, float(step * motion.batch)
-        share = max(rare_share_of(question.target, descent, overlap[at], gram[at], scale, samples) for at in states)
+        share = max(_share(question, descent, motion, int(step), (overlap[at], gram[at])) for at in states)
         if share > MOST_RARE:
             break
     else:
@@ -227,13 +251,12 @@ def _without_what_is_rare(question: Question, descent: Descent, motion: Motion, 
 
     words = (
         f"{told.words} At t = {step / question.dim:g}, {share:.0%} of a squared norm rests on samples that {RUNS} runs "
-        f"of {samples:,.0f} do not contain: no run of this size shows it."
+        f"of {step * motion.batch:,} do not contain: no run of this size shows it."
     )
     told = replace(told, values=kept(told.values), errors=kept(told.errors), words=words)
     if told.outcome is not Outcome.OK:  # where the equations end runs may go on, until they meet such a sample
         return told
-    remedy = "take a smaller inner step, or a student whose slope is bounded, such as relu, tanh or erf"
-    return replace(told, outcome=Outcome.RARE_INPUTS, remedy=remedy)
+    return replace(told, outcome=Outcome.RARE_INPUTS, remedy=_FEWER_RARE)
 
 
 def describe(question: Question, start: Start) -> tuple[Descent, Motion]:
