@@ -155,7 +155,7 @@ def _panel(text: str) -> ex.Panel:
         ex.Overlay(one, "width", "theory, one step", "one step"),
         ex.Overlay(ex.Of("risk", "fits", {"target": text}, theory="limit"), "width", "d, n infinite", None, series=2),
         ex.Overlay(two, "width", None, "two steps", series=1),
-        ex.Mark(LEFT[text][0], "E Var(f | U), one step", along="y", under=True),
+        ex.Mark(LEFT[text][0], "", along="y"),
         y="risk",
         ylim=(0, None),
         **_AXES,
@@ -223,7 +223,10 @@ EXHIBIT = ex.Exhibit(
     "keys, p to 2 d, agreed. Steps, biases and n/d are those of the first look. At d = 64 example 2 was below 2 at p = "
     "2 d, as predicted, so that the bound is judged for p <= d. No run of paper size was seen before.",
     figure={
-        **{f"{_NAMES[text]}, d = {{dim}}": _panel(text) for text in LEFT},
+        **{
+            f"{_NAMES[text]}, d = {{dim}}; dotted: E Var(f | U) = {left[0]:g}": _panel(text)
+            for text, left in LEFT.items()
+        },
         "d and n infinite: excess over E Var(f | U)": ex.Panel(
             _draw_limit, y="risk / E Var(f | U) - 1", yscale="log", **_AXES
         ),
