@@ -224,12 +224,13 @@ EXHIBIT = ex.Exhibit(
     document=ex.TIED_NETWORK,
     papers=("bietti2022",),
     protocol="Risk: the flow of tied-recovery (N = 100, lambda = .01, T0 = 40, T = 200) on targets He_s/sqrt(s!) with "
-    "noise of standard deviation .1, from guided starts as the authors', for s = 2 the best of four; then c by ridge regression on "
-    "100,000 fresh samples, so many that what the fit costs is small (the poster takes n). From n = 8 d and 16 d on "
-    "(s = 1, 2) the risk must fall at least like 1/n, and at n = 32 d and 64 d be what K (d - 1)/n, computed, leaves. Neurons: lambda = .2, .05, "
-    ".0125 and N = 1/lambda on the authors' teacher, s = 1: critical points of the population loss as in "
-    "tied-critical-points (biases N(0, .3^2)), and flows at d = 20, n = d^2, of which .49 must succeed. Time: flows on "
-    "infinitely many samples from starts on the right side, T0 = 30 d^(s/2 - 1), then both layers for 200.",
+    "noise of standard deviation .1, from guided starts as the authors', for s = 2 the best of four; then c by ridge "
+    "regression on 100,000 fresh samples, so many that what the fit costs is small (the poster takes n). From n = 8 d "
+    "and 16 d on (s = 1, 2) the risk must fall at least like 1/n, and at n = 32 d and 64 d be what K (d - 1)/n, "
+    "computed, leaves. Neurons: lambda = .2, .05, .0125 and N = 1/lambda on the authors' teacher, s = 1: critical "
+    "points of the population loss as in tied-critical-points (biases N(0, .3^2)), and flows at d = 20, n = d^2, of "
+    "which .49 must succeed. Time: flows on infinitely many samples from starts on the right side, T0 = 30 d^(s/2 - "
+    "1), then both layers for 200.",
     caption="Points: means with two standard errors. Lines: theory from K, nothing fitted; they begin at n = 12 d.",
     studies=studies,
     theory=theory,
@@ -260,15 +261,11 @@ EXHIBIT = ex.Exhibit(
             ex.Of(hit, [*_KEPT, "short"]), False, each="frozen_time"
         ),
     },
-    remarks=(
-        (
-            "All three are sufficient conditions, and looser than what is seen. The term d^4/n^2 is not: at n < d^3 it is "
-            "the larger one, and the risk is of order d/n all the same. Four neurons are as good as 1/lambda, whatever "
-            "lambda: what the theorem needs is that many neurons resemble their kernel to within lambda. A T0 of order "
-            "d^(s/2 - 1) is that in which m grows by a factor with c kept: none is needed for s = 1, where it tends to "
-            "zero; for s = 3 one that does not grow fails as d does."
-        ),
-    ),
+    remarks="All three are sufficient conditions, and looser than what is seen. The term d^4/n^2 is not: at n < d^3 it "
+    "is the larger one, and the risk is of order d/n all the same. Five neurons are as good as 1/lambda, whatever "
+    "lambda: the proof wants so many that they resemble their kernel to within lambda. T0 of order d^(s/2 - 1) is the "
+    "time in which m grows by a factor while c is kept: none is needed for s = 1, where it tends to zero; for s = 3 a "
+    "T0 that does not grow with d fails.",
     settled="Looks before this protocol, all with other keys: 8 seeds of the risk at d = 20 to 80, T = 200, 4 unguided "
     "starts, n = 8 d to 128 d, within two errors of K (s = 1, n = 8 d: 14(5)% above); 12 seeds with T = 400 at two n, "
     "after which s = 1 has one start instead of four and T is 200 again, for the sake of time, and its n/d are halved, "
