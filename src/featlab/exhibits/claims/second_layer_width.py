@@ -224,8 +224,8 @@ EXHIBIT = ex.Exhibit(
     "keys, p to 2 d, agreed. Steps, biases and n/d are those of the first look. At d = 64 example 2 was below 2 at p = "
     "2 d, as predicted, so that the bound is judged for p <= d. The first 12 runs of paper size could not tell whether "
     "the risk after two steps falls by 5% from p = 16 to 32 (1.78(4) after 2.02(5)), all else being as it is now; so "
-    "runs may be doubled since, as `looks` does. Theory's mean was over 4096/p draws of neurons at first, 8 at p = 512, "
-    "which left it an error of its own: 1.21 where 1.28(2) was measured, example 1; it is over 64 at least since.",
+    "runs may be doubled since, as `looks` does. Theory's mean was over 4096/p draws of neurons at first, 8 at p = "
+    "512, which left it an error of its own: 1.21 where 1.28(2) was measured, example 1; it is over 64 at least since.",
     looks=3,
     figure={
         **{
