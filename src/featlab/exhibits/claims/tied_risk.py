@@ -19,27 +19,28 @@ LINKS = {1: "h1", 2: "He2(h1)/sqrt(2)", 3: "He3(h1)/sqrt(6)"}
 RECOVERED, PROBABILITY = 0.8, 0.49
 _MANY = 12  # samples over dimension from which on the first order in d/n is computed
 _SMALLEST_RIDGE = 1e-9
-_NETWORK = {"width": 100, "bias_scale": 1.5, "noise": 0.01, "penalty": 0.01}
+_NETWORK: dict[str, Any] = {"width": 100, "bias_scale": 1.5, "noise": 0.01, "penalty": 0.01}
 _FLOW = {"learner": "tied-flow", "frozen_time": 40.0, "interval": 20.0, "max_steps": 20_000, "design": "dense"}
 # Dimensions by exponent; n/d, of which one is held to theory; the flow, and fresh samples.
 _DIMS: dict[ex.Size, dict[int, list[int]]] = {
     ex.Size.QUICK: {},
-    ex.Size.PAPER: {1: [20, 40, 80], 2: [10, 20, 40]},
+    ex.Size.PAPER: {1: [20, 40, 80], 2: [20, 40]},
     ex.Size.LARGE: {1: [40, 80, 160], 2: [20, 40, 80]},
 }
-RATIOS, JUDGED = {1: [2, 8, 32, 128], 2: [2, 16, 64, 256]}, 2
+RATIOS = {1: [2, 8, 32, 128], 2: [16, 64, 256]}
+JUDGED = -2
 _RESTARTS = {1: 1, 2: 4}  # a start on the right side that is too weak happens for s = 2 only
-_RUNS = {"seeds": 32, "time": 200.0, "refits": [100_000]}
+_RUNS: dict[str, Any] = {"seeds": 32, "time": 200.0, "refits": [100_000]}
 # lambda; N beside 1, 1/lambda and 4/lambda; draws.
 _LANDSCAPES: dict[ex.Size, tuple[list[float], list[int], int]] = {
     ex.Size.QUICK: ([0.1], [], 12),
-    ex.Size.PAPER: ([0.2, 0.05, 0.0125], [2, 3], 40),
+    ex.Size.PAPER: ([0.2, 0.05, 0.0125], [2], 24),
     ex.Size.LARGE: ([0.2, 0.05, 0.0125], [2, 3], 200),
 }
-_FLOWS = {"dim": 20, "samples": 400, "seeds": 24, "restarts": 2, "time": 400.0}
+_FLOWS: dict[str, Any] = {"dim": 20, "samples": 400, "seeds": 24, "restarts": 2, "time": 400.0}
 # Dimensions; starts.
 _FROZEN: dict[ex.Size, tuple[list[int], int]] = {
-    ex.Size.PAPER: ([10**2, 10**3, 10**4], 40),
+    ex.Size.PAPER: ([10**2, 10**4], 32),
     ex.Size.LARGE: ([10**2, 10**3, 10**4, 10**5], 100),
 }
 FACTORS = [0.3, 3.0, 30.0]  # T0 over d^(s/2 - 1)
@@ -236,7 +237,7 @@ EXHIBIT = ex.Exhibit(
     theory=theory,
     checks={
         "{words}: the excess risk falls with n at least like d/n": ex.Exponent(
-            ex.Of(risk, _RISKS, {"samples": slice(1, None)}), "samples", -1.0, wrong=-2.0, at_most=True
+            ex.Of(risk, _RISKS, {"samples": slice(-3, None)}), "samples", -1.0, wrong=-2.0, at_most=True
         ),
         "s = {s}, n = {ratio} d, all d: the excess risk is what 1 - |m| = K (d - 1)/n leaves": _at_all_dims,
         "{words}: 1/lambda neurons have no critical points but m = 0 with c = 0 and m = +-1": ex.Contrast(
@@ -270,8 +271,9 @@ EXHIBIT = ex.Exhibit(
     "starts, n = 8 d to 128 d, within two errors of K (s = 1, n = 8 d: 14(5)% above); 12 seeds with T = 400 at two n, "
     "after which s = 1 has one start instead of four and T is 200 again, for the sake of time, and its n/d are halved, "
     "since at 256 d the fit counts a tenth; 12 draws of each landscape for six N and three lambda; 16 and 12 starts "
-    "with T0 from 0 to 100 d^(s/2 - 1), which gave 30 and 3; 12 seeds of two flows with N = 1/lambda. No run of paper "
-    "size was seen.",
+    "with T0 from 0 to 100 d^(s/2 - 1), which gave 30 and 3; 12 seeds of two flows with N = 1/lambda. Then, for "
+    "the sake of time, dimensions, draws and starts were made fewer; 8 points of the risk that had been run by then "
+    "were not looked at, and are kept.",
     figure={
         **{f"s = {s}: risk after fine-tuning": _panel(s) for s in RATIOS},
         "without other critical points": ex.Panel(
