@@ -33,7 +33,7 @@ _RESTARTS = {1: 1, 2: 4}  # a start on the right side that is too weak happens f
 _RUNS: dict[str, Any] = {"seeds": 32, "time": 200.0, "refits": [100_000]}
 # lambda; N beside 1, 1/lambda and 4/lambda; draws.
 _LANDSCAPES: dict[ex.Size, tuple[list[float], list[int], int]] = {
-    ex.Size.QUICK: ([0.1], [], 12),
+    ex.Size.QUICK: ([0.1], [], 10),
     ex.Size.PAPER: ([0.2, 0.05, 0.0125], [2], 24),
     ex.Size.LARGE: ([0.2, 0.05, 0.0125], [2, 3], 200),
 }
