@@ -28,7 +28,7 @@ _DIMS: dict[ex.Size, dict[int, list[int]]] = {
     ex.Size.LARGE: {1: [40, 80, 160], 2: [20, 40, 80]},
 }
 RATIOS = {1: [2, 8, 32, 128], 2: [16, 64, 256]}
-JUDGED = -2
+JUDGED = -2  # from this one on
 _RESTARTS = {1: 1, 2: 4}  # a start on the right side that is too weak happens for s = 2 only
 _RUNS: dict[str, Any] = {"seeds": 32, "time": 200.0, "refits": [100_000]}
 # lambda; N beside 1, 1/lambda and 4/lambda; draws.
@@ -190,12 +190,16 @@ def _at_all_dims(view: ex.View, statement: str) -> list[ex.Check]:
 
     checks = []
     for s in RATIOS:
-        names, where = view.studies([name for name in _RISKS if name.startswith(f"s{s}")]), {"samples": ex.Nth(JUDGED)}
+        names, where = (
+            view.studies([name for name in _RISKS if name.startswith(f"s{s}")]),
+            {"samples": slice(JUDGED, None)},
+        )
         pairs = [(view.measured(ex.Of(risk, name, where)), view.predicted(ex.Of(risk, name, where))) for name in names]
         if pairs:
             shares = np.concatenate([(measured / expected.mean("run")).values.ravel() for measured, expected in pairs])
             fit = _NETWORK["width"] * _NETWORK["noise"] / _RUNS["refits"][0]
-            allowance = 2 / RATIOS[s][JUDGED] + fit / min(float(expected.mean()) for _, expected in pairs)
+            costs = [float((fit / expected.mean("run")).mean()) for _, expected in pairs]
+            allowance = float(np.mean(2 / np.array(RATIOS[s][JUDGED:])) + np.mean(costs))
             checks.append(close(statement.format(s=s, ratio=RATIOS[s][JUDGED]), shares, 1.0, allowance=allowance))
     return checks
 
@@ -227,7 +231,7 @@ EXHIBIT = ex.Exhibit(
     protocol="Risk: the flow of tied-recovery (N = 100, lambda = .01, T0 = 40, T = 200) on targets He_s/sqrt(s!) with "
     "noise of standard deviation .1, from guided starts as the authors', for s = 2 the best of four; then c by ridge "
     "regression on 100,000 fresh samples, so many that what the fit costs is small (the poster takes n). From n = 8 d "
-    "and 16 d on (s = 1, 2) the risk must fall at least like 1/n, and at n = 32 d and 64 d be what K (d - 1)/n, "
+    "and 16 d on (s = 1, 2) the risk must fall at least like 1/n, and from n = 32 d and 64 d on be what K (d - 1)/n, "
     "computed, leaves. Neurons: lambda = .2, .05, .0125 and N = 1/lambda on the authors' teacher, s = 1: critical "
     "points of the population loss as in tied-critical-points (biases N(0, .3^2)), and flows at d = 20, n = d^2, of "
     "which .49 must succeed. Time: flows on infinitely many samples from starts on the right side, T0 = 30 d^(s/2 - "
@@ -239,7 +243,7 @@ EXHIBIT = ex.Exhibit(
         "{words}: the excess risk falls with n at least like d/n": ex.Exponent(
             ex.Of(risk, _RISKS, {"samples": slice(-3, None)}), "samples", -1.0, wrong=-2.0, at_most=True
         ),
-        "s = {s}, n = {ratio} d, all d: the excess risk is what 1 - |m| = K (d - 1)/n leaves": _at_all_dims,
+        "s = {s}, n >= {ratio} d, all d: the excess risk is what 1 - |m| = K (d - 1)/n leaves": _at_all_dims,
         "{words}: 1/lambda neurons have no critical points but m = 0 with c = 0 and m = +-1": ex.Contrast(
             ex.Of("sound", _LANDSCAPE, {"width": ex.Nth(-2)}, words="N = 1/lambda"),
             ex.Of("sound", _LANDSCAPE, {"width": ex.FIRST}, words="a single neuron"),
@@ -263,7 +267,7 @@ EXHIBIT = ex.Exhibit(
         ),
     },
     remarks="All three are sufficient conditions, and looser than what is seen. The term d^4/n^2 is not: at n < d^3 it "
-    "is the larger one, and the risk is of order d/n all the same. Five neurons are as good as 1/lambda, whatever "
+    "is the larger one, and the risk is of order d/n all the same. About five neurons are as good as 1/lambda, whatever "
     "lambda: the proof wants so many that they resemble their kernel to within lambda. T0 of order d^(s/2 - 1) is the "
     "time in which m grows by a factor while c is kept: none is needed for s = 1, where it tends to zero; for s = 3 a "
     "T0 that does not grow with d fails.",
@@ -273,7 +277,8 @@ EXHIBIT = ex.Exhibit(
     "since at 256 d the fit counts a tenth; 12 draws of each landscape for six N and three lambda; 16 and 12 starts "
     "with T0 from 0 to 100 d^(s/2 - 1), which gave 30 and 3; 12 seeds of two flows with N = 1/lambda. Then, for "
     "the sake of time, dimensions, draws and starts were made fewer; 8 points of the risk that had been run by then "
-    "were not looked at, and are kept.",
+    "were not looked at, and are kept. At n = 64 d alone the first judgement of s = 2 could not refuse 20% (21%), all "
+    "else being as it is now: since then all n from there on are judged together.",
     figure={
         **{f"s = {s}: risk after fine-tuning": _panel(s) for s in RATIOS},
         "without other critical points": ex.Panel(
