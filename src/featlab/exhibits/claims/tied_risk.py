@@ -267,7 +267,7 @@ EXHIBIT = ex.Exhibit(
         ),
     },
     remarks="All three are sufficient conditions, and looser than what is seen. The term d^4/n^2 is not: at n < d^3 it "
-    "is the larger one, and the risk is of order d/n all the same. About five neurons are as good as 1/lambda, whatever "
+    "is the larger one, and the risk is of order d/n all the same. About five neurons do as well as 1/lambda, whatever "
     "lambda: the proof wants so many that they resemble their kernel to within lambda. T0 of order d^(s/2 - 1) is the "
     "time in which m grows by a factor while c is kept: none is needed for s = 1, where it tends to zero; for s = 3 a "
     "T0 that does not grow with d fails.",
