@@ -289,7 +289,8 @@ EXHIBIT = ex.Exhibit(
             ylim=(-0.03, 1.05),
         ),
         "s = 3: starts that find it": ex.Panel(
-            ex.Overlay(ex.Of(hit, [*_HARD, "short"]), "frozen_time", None, "d = {dim:,}", x=_scaled),
+            ex.Overlay(ex.Of(hit, _HARD), "frozen_time", None, "d = {dim:,}", x=_scaled),
+            ex.Overlay(ex.Of(hit, "short"), "frozen_time", None, "d = {dim:,}, T0 = 3", x=_scaled, series=2),
             x="T0 / d^(s/2 - 1)",
             y="share of starts",
             xscale="log",
