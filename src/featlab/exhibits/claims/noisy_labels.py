@@ -1,9 +1,9 @@
-"""Noise inside the label: the noisy sign and the noisy committee (Troiani et al. 2024; Barbier et al. 2019).
+"""Noise inside the label: the noisy sign and the noisy committee (Troiani et al. 2024).
 
-y = sign(h + sqrt(Delta) Z) still has E[h | y] = y sqrt(2 / (pi (1 + Delta))): any n = O(d) samples tell something of h, and
-the first iteration of message passing has the overlap alpha c / (1 + alpha c), c = 2 / (pi (1 + Delta)). A committee of even
-neurons, y = (|h1| + |h2|)/2 + sqrt(Delta) Z, has E[h | y] = 0: the noise moves its weak-recovery threshold alpha_c, at which
-a small overlap neither grows nor falls.
+y = sign(h + sqrt(Delta) Z) still has E[h | y] = y sqrt(2 / (pi (1 + Delta))): any n = O(d) samples tell something of h,
+and the first iteration of message passing has the overlap alpha c / (1 + alpha c), c = 2 / (pi (1 + Delta)). A
+committee of even neurons, y = (|h1| + |h2|)/2 + sqrt(Delta) Z, has E[h | y] = 0: the noise moves its weak-recovery
+threshold alpha_c, at which a small overlap neither grows nor falls.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SIGN, _COMMITTEE, _FIRST, _TINY = "sign", "committee", "the first iteration", "
 
 
 def studies(size: ex.Size) -> Mapping[str, ex.Part]:
-    """Signs with three noises at two ratios; beyond quick, a small overlap of the committee on both sides of alpha_c."""
+    """Signs with three noises at two ratios; beyond quick, a small overlap of the committee around alpha_c."""
     (dim, seeds), committee = _SIZES[size]
     texts = list(SIGNS)[-1:] if size is ex.Size.QUICK else list(SIGNS)
     looks = [float(time) for time in range(ITERATIONS + 1)]
@@ -107,8 +107,8 @@ def root(ratios: np.ndarray, rates: np.ndarray, errors: np.ndarray) -> tuple[flo
 
 
 def _located(view: ex.View, statement: str) -> list[ex.Check]:
-    """Growth is 1 at alpha_c, by a line through its means at the ratios, at 99%. From a start with a finite overlap that is
-    a little higher; state evolution from that start and from a tiny one says by how much."""
+    """Growth is 1 at alpha_c, by a line through its means at the ratios, at 99%. From a start with a finite overlap
+    that is a little higher; state evolution from that start and from a tiny one says by how much."""
     if not view.studies(_COMMITTEE):
         return []
     runs = view.measured(ex.Of(growth(), _COMMITTEE)).transpose("run", "ratio")
@@ -128,14 +128,14 @@ def _located(view: ex.View, statement: str) -> list[ex.Check]:
 EXHIBIT = ex.Exhibit(
     id="noisy-labels",
     title="The noisy sign and the noisy committee",
-    claim="A sign with noise inside, sign(h + sqrt(Delta) Z), stays trivial: any n = O(d) samples tell of h. A committee "
-    "with noise on an even activation stays easy, with a threshold that the noise moves.",
+    claim="A sign with noise inside, sign(h + sqrt(Delta) Z), stays trivial: any n = O(d) samples tell of h. A "
+    "committee with noise on an even activation stays easy, with a threshold that the noise moves.",
     document=ex.MULTI_INDEX,
     papers=("troiani2024",),
-    protocol="Bayes-AMP without damping from rows that know nothing, Delta = 0, 1/4 and 1, n = d/2 and 2 d, four iterations. "
-    "Committee: (|h1| + |h2|)/2 with Delta = .05, from Q = M = .02 I, three iterations at n/d = 1.2 and 1.5, on both sides "
-    "of alpha_c by the analysis; the control is alpha_c without noise. The document names both targets and no numbers; "
-    "the activation and the noises are ours.",
+    protocol="Bayes-AMP without damping from rows that know nothing, Delta = 0, 1/4 and 1, n = d/2 and 2 d, four "
+    "iterations. Committee: (|h1| + |h2|)/2 with Delta = .05, from Q = M = .02 I, three iterations at n/d = 1.2 and "
+    "1.5, on both sides of alpha_c by the analysis; the control is alpha_c without noise. The document names both "
+    "targets and no numbers; the activation and the noises are ours.",
     caption="Lines are state evolution, points means over runs with two standard errors.",
     studies=studies,
     theory=theory,
@@ -157,8 +157,9 @@ EXHIBIT = ex.Exhibit(
         ),
         "growth per iteration, committee, n = {ratio} d": ex.Value(ex.Of(growth(), _COMMITTEE), each="ratio"),
     },
-    settled="State evolution and runs of both targets were looked at first, at d = 3000, Delta = 1/4, 1 and .05, n = d and 1.5 d; "
-    "the committee at d = 300 to 3000 for what it costs, and that its judging works; it began at .05 I there, .02 I for a smaller correction. At quick size one look with d = 2000, 16 runs, ten iterations and two "
+    settled="State evolution and runs of both targets were looked at first, at d = 3000, Delta = 1/4, 1 and .05, n = "
+    "d and 1.5 d; the committee at d = 300 to 3000 for what it costs, and that its judging works; it began at .05 I "
+    "there, .02 I for a smaller correction. At quick size one look with d = 2000, 16 runs, ten iterations and two "
     "noises held, and took a minute: fewer of all.",
     figure={
         "sign(h + sqrt(Delta) Z), n = {ratio:g} d": ex.Panel(
