@@ -22,7 +22,7 @@ _START = 1e-6  # the overlap of the start of signs: nothing
 # Dimension and seeds of the signs; of the committee.
 _SIZES = {
     ex.Size.QUICK: ((1000, 8), None),
-    ex.Size.PAPER: ((10_000, 6), (10_000, 8)),
+    ex.Size.PAPER: ((10_000, 4), (10_000, 6)),
     ex.Size.LARGE: ((100_000, 6), (100_000, 8)),
 }
 _RATIOS = [0.5, 2.0]

@@ -23,7 +23,7 @@ RATE_FROM, RATE_TO = 10, 20  # between these steps the growth of mean field is t
 # Dimension and seeds of the paths; dimensions of the searches with their seeds and repeats, and the largest with its.
 _SIZES: Mapping[ex.Size, tuple[tuple[int, int], tuple[list[int], int, int], tuple[int, int, int]]] = {
     ex.Size.QUICK: ((3000, 8), ([], 0, 0), (0, 0, 0)),
-    ex.Size.PAPER: ((10_000, 16), ([250, 1000, 4000], 64, 8), (16_000, 16, 6)),
+    ex.Size.PAPER: ((10_000, 16), ([250, 1000, 4000], 64, 4), (16_000, 16, 3)),
     ex.Size.LARGE: ((50_000, 32), ([250, 1000, 4000, 16_000], 64, 8), (64_000, 16, 6)),
 }
 _RULE = {
@@ -178,7 +178,7 @@ EXHIBIT = ex.Exhibit(
     "steps of 2 and 4 and n = 10 d and 30 d, and fresh batches. Steps of 4, as their mean field has a constant rate "
     "from step 10 on; those of 2 slow down. A pilot with other keys had medians 4.7, 7.1 and 9.3 at d = 300, 1000 and "
     "3000 (256, 128 and 128 runs), a slope of 2.0 as claimed; dimensions and runs were then chosen by what they cost, "
-    "and with them the controls: 512 runs cannot tell slopes 20% apart, nor a small power of d from a logarithm. At "
+    "and with them the controls: 256 runs cannot tell slopes 20% apart, nor a small power of d from a logarithm. At "
     "quick size paths began at .1 and d = 1000, where chance turned some runs round and the means failed; then at .15 "
     "and d = 4000, which held, and d = 3000 with half the runs to be quick.",
     figure={
