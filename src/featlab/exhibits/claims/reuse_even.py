@@ -170,8 +170,8 @@ EXHIBIT = ex.Exhibit(
         ),
         "steps until |m| = .35, d = {dim}": ex.Value(ex.Of(steps, _SEARCHES), False, each="dim", summary=ex.median),
     },
-    remarks="Not every network does it: in mean field relu and tanh neurons at n = 4 d, with the talk's squared loss or "
-    "on the sphere, lose an overlap with He4, as did most of what was tried. At small steps the pull of the batch's "
+    remarks="Not every network does it: in mean field relu and tanh neurons at n = 4 d, with the talk's squared loss "
+    "or on the sphere, lose an overlap with He4, as did most of what was tried. At small steps the pull of the batch's "
     "noise is as strong as that of the signal. The conjecture is about what some shallow network can do.",
     settled="The network was looked for: in mean field about a thousand choices of activation, bias, sign, step, loss "
     "and n/d on He4 and on bounded targets of information exponent 4; then in runs this one at d = 300 to 30,000 with "
