@@ -20,7 +20,7 @@ from featlab.comparison import Agreement, Comparison, FiniteSize, Trend, compare
 from featlab.comparison.agreement import LEVEL
 from featlab.comparison.allowance import finite_size
 from featlab.comparison.tested import WRONG_BY
-from featlab.exhibits.verdict import Check, CheckResult
+from featlab.exhibits.verdict import LEAST_EFFECT, Check, CheckResult
 from featlab.gaussian.powerlaw import fit_power_law, local_slopes
 
 _RESULTS = {
@@ -163,7 +163,9 @@ def straight(statement: str, x: ArrayLike, samples: ArrayLike, slope: float) -> 
     return Check(statement, result, detail, f"slopes {WRONG_BY:.0%} larger and smaller", refused)
 
 
-def ordered(statement: str, samples: Mapping[str, ArrayLike], *, least: float = 0.0, paired: bool = False) -> Check:
+def ordered(
+    statement: str, samples: Mapping[str, ArrayLike], *, least: float = LEAST_EFFECT, paired: bool = False
+) -> Check:
     """Means over seeds increase in the order given: each is above the one before it (Welch's test, one-sided).
 
     It fails if some pair is the other way round beyond doubt, or surely less than `least` apart. The control is the
@@ -173,7 +175,7 @@ def ordered(statement: str, samples: Mapping[str, ArrayLike], *, least: float = 
     Args:
         statement: what must hold, in words.
         samples: name -> one number for each seed, in the order claimed.
-        least: each mean is larger than the one before it by this share of that one's size at least.
+        least: each mean is larger than the one before it by this share of that one's size at least; 1%, if not given.
         paired: seeds have the same luck under every name: the test is that of the ratios of a seed's numbers, by their
             logarithms.
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from featlab.exhibits.reading import FIRST, Fields, Given, Of, Place, Reading, Studies, View, as_of, given, theory_name
-from featlab.exhibits.verdict import Check, CheckResult
+from featlab.exhibits.verdict import LEAST_EFFECT, Check, CheckResult
 
 if TYPE_CHECKING:
     import numpy as np
@@ -225,14 +225,14 @@ class Ordered(DeclaredCheck):
         values: the numbers, each with words of its own; or one that goes along an axis.
         along: that axis.
         descending: the means decrease along it.
-        least: each is larger than the one before by this share of its size at least.
+        least: each is larger than the one before by this share of its size at least; 1%, if not given.
         paired: runs have the same luck at every place, as one seed at several times.
     """
 
     values: Of | Sequence[Of]
     along: str | None = None
     descending: bool = False
-    least: float = 0.0
+    least: float = LEAST_EFFECT
     paired: bool = False
 
     @property

@@ -8,6 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+# By which share of its size a mean must be larger than the one before it, unless a check asks for more: any difference
+# is significant with runs enough, and one below this is nothing to speak of.
+LEAST_EFFECT = 0.01
+
 
 class CheckResult(StrEnum):
     """What a check says of its statement.
