@@ -99,11 +99,15 @@ def growth(directions: slice = slice(None)) -> Reading:
     return of
 
 
+_MOST_BY_START = 5.0
+
+
 def located(rates: Of, critical: float) -> Callable[[View, str], list[Check]]:
     """The check that growth is 1 at the critical ratio, by a line through its means at all ratios, at 99%.
 
-    From a start with a finite overlap q that is a little higher, by a share q; state evolution from the same start says
-    how much, by the same line. Thresholds that are off by `within`, a fact of the study, must be refused.
+    From a start with a finite overlap q that is a little higher, by a share of the order of q; state evolution from the
+    same start says how much, by the same line, and that may be a share of 5 q at most: otherwise it is not the critical
+    ratio. Measured growth that is off by `within`, a fact of the study, must be refused.
     """
 
     def judge(view: View, statement: str) -> list[Check]:
@@ -123,7 +127,8 @@ def located(rates: Of, critical: float) -> Callable[[View, str], list[Check]]:
         error = float(np.sqrt(turned @ covariance @ turned))
         misses = [abs(found - shift - critical * (1 + wrong)) for wrong in (0.0, fields["within"], -fields["within"])]
         fits = [miss <= norm.isf(LEVEL / 2) * error for miss in misses]
-        result = CheckResult.HOLDS if fits[0] else CheckResult.FAILS
+        by_start = 0 <= shift <= _MOST_BY_START * fields["start_overlap"] * critical
+        result = CheckResult.HOLDS if fits[0] and by_start else CheckResult.FAILS
         detail = f"growth is 1 at n/d = {found:.4f} +- {error:.4f}; claimed {critical:.4f}, and {shift:.4f} more from "
         detail += f"q = {fields['start_overlap']:g}."
         control = f"thresholds {fields['within']:.0%} higher and lower"
