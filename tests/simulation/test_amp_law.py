@@ -135,7 +135,7 @@ def test_the_reported_overlaps_are_aligned():
 def lost_orthogonality(many, monkeypatch):
     """Largest deviation from orthonormality after 20 blocks of two that lie in the span of the earlier ones up to 1e-4,
     the first 60 vectors having squared norms of 1.0001, as float32 sums over 10^5 samples leave them."""
-    monkeypatch.setattr(linalg, "_MANY", many)
+    monkeypatch.setattr(linalg, "MANY", many)
     rng = np.random.default_rng(0)
     known = np.sqrt(1.0001) * np.linalg.qr(rng.standard_normal((2000, 60)))[0].T
     basis = jnp.asarray(np.vstack([known, np.zeros((40, 2000))]), jnp.float32)
@@ -160,7 +160,7 @@ def test_control_without_measured_norms_they_do_not(monkeypatch):
 def tilt_of_new(many, monkeypatch):
     """Largest product of a new vector with any other after 20 blocks of two that lie in the span up to 1e-4, the first
     60 vectors having products of 1e-5 with each other, as float32 sums over 10^5 samples leave them."""
-    monkeypatch.setattr(linalg, "_MANY", many)
+    monkeypatch.setattr(linalg, "MANY", many)
     rng = np.random.default_rng(0)
     known = np.linalg.qr(rng.standard_normal((2000, 60)))[0].T
     known = known + 1e-5 * rng.standard_normal((60, 60)) @ known

@@ -12,6 +12,7 @@ import math
 import zlib
 from collections.abc import Sequence
 from functools import lru_cache
+from functools import partial
 from typing import Any, TypeVar
 
 import jax
@@ -214,8 +215,12 @@ def _refusal_series(shift: Array, t: Array) -> Array:
     return q * (1 - q / 2 * (1 - q / 3 * (1 - q / 4)))
 
 
+@partial(jax.jit, inline=True)
 def _normal_of(words: Array) -> Array:
-    """N(0, 1) numbers by inversion, float32, from uniform 32-bit words."""
+    """N(0, 1) numbers by inversion, float32, from uniform 32-bit words.
+
+    Compiled also where it is called by itself: operations one by one round once more than those of a program.
+    """
     # Odd multiples of 2^-23 in (-1, 1), all representable: symmetric, and never at the ends, where z is infinite.
     odd = ((words >> np.uint32(8)) | np.uint32(1)).astype(jnp.int32) - np.int32(2**23)
     return np.float32(math.sqrt(2)) * _erf_inv(odd.astype(jnp.float32) * np.float32(2**-23))

@@ -207,15 +207,16 @@ def _named(kind: str) -> str:
 
 
 def _dataset(question: Question, answers: Mapping[int | None, Prediction], unit: float) -> xr.Dataset:
-    """One answer without a seed, or one for each seed, side by side."""
+    """One answer without a seed, or one for each seed, side by side; an error that some state is zero for the others."""
     seeds = [seed for seed in answers if seed is not None]
     lead: tuple[str, ...] = ("seed",) if seeds else ()
     labelled = [_asked(question, _with_derived(question, answer)) for answer in answers.values()]
     data: dict[str, Any] = {}
-    for name in labelled[0]:
+    for name in dict.fromkeys(name for one in labelled for name in one):
         plain = name.removesuffix("_error")
         axes = QUANTITIES[plain][0]
-        values = np.stack([one[name] for one in labelled]) if seeds else labelled[0][name]
+        told = [one.get(name, np.zeros_like(one[plain])) for one in labelled]
+        values = np.stack(told) if seeds else told[0]
         data[name] = ((*lead, "time", *axes), values, attributes(name))
     outcomes = [answer.outcome.value for answer in answers.values()]
     data["outcome"] = (lead, np.array(outcomes if seeds else outcomes[0]))
