@@ -11,8 +11,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Sequence
-from functools import lru_cache
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 import jax

@@ -207,7 +207,7 @@ def _named(kind: str) -> str:
 
 
 def _dataset(question: Question, answers: Mapping[int | None, Prediction], unit: float) -> xr.Dataset:
-    """One answer without a seed, or one for each seed, side by side; an error that some state is zero for the others."""
+    """One answer without a seed, or one for each seed, side by side. An error that only some state is 0 for others."""
     seeds = [seed for seed in answers if seed is not None]
     lead: tuple[str, ...] = ("seed",) if seeds else ()
     labelled = [_asked(question, _with_derived(question, answer)) for answer in answers.values()]
