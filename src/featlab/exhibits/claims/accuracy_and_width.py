@@ -316,4 +316,5 @@ EXHIBIT = ex.Exhibit(
             xscale="log",
         ),
     },
+    shows=("normalised_flow",),
 )

@@ -237,4 +237,5 @@ EXHIBIT = ex.Exhibit(
             _draw_limit, y="risk / E Var(f | U) - 1", yscale="log", **_AXES
         ),
     },
+    shows=("residuals",),
 )
