@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 # By which share of its size a mean must be larger than the one before it, unless a check asks for more: any difference
-# is significant with runs enough, and one below this is nothing to speak of. Set when published orders had been seen: the
-# smallest step is 8%, but with its errors one of them could not be told from 2%.
+# is significant with runs enough, and one below this is nothing to speak of. Set when published orders had been seen:
+# the smallest step is 8%, but with its errors one of them could not be told from 2%.
 LEAST_EFFECT = 0.01
 
 
