@@ -83,7 +83,7 @@ def test_no_digit_is_lost(tmp_path_factory, values):
     write_evidence(path, [one])
     (read,) = read_evidence(path)
     for back in (read.given[0], read.named["named"]["x"]):
-        assert back.dtype == values.dtype and back.shape == values.shape
+        assert (back.dtype, back.shape) == (values.dtype, values.shape)
         np.testing.assert_array_equal(back, values)
 
 
