@@ -27,6 +27,11 @@ class Evidence:
         test: the function of `featlab.exhibits.checks` that made it.
         given: its arguments after the statement. named: those given by name.
         statement, result, refused: as those of `Check`.
+
+    Examples:
+        >>> from featlab.exhibits import CheckResult, Evidence
+        >>> Evidence("exponent", ([1, 2], [1, 2], None, 1.0), {"wrong": 2.0}, "y = x", CheckResult.HOLDS, True).test
+        'exponent'
     """
 
     test: str
@@ -72,7 +77,15 @@ def keeping() -> Iterator[list[Evidence]]:
 
 
 def judged_again(evidence: Evidence) -> Check:
-    """What the rules of today say of the same numbers."""
+    """What the rules of today say of the same numbers.
+
+    Examples:
+        >>> from featlab.exhibits import CheckResult, Evidence, judged_again
+        >>> runs = {"a": [0.5, 0.52, 0.51], "b": [0.7, 0.71, 0.69]}
+        >>> kept = Evidence("ordered", (runs,), {}, "b beats a", CheckResult.HOLDS, refused=True)
+        >>> judged_again(kept).result == kept.result
+        True
+    """
     return known_tests()[evidence.test](evidence.statement, *evidence.given, **evidence.named)
 
 

@@ -42,6 +42,12 @@ def read_evidence(path: Path) -> list[Evidence] | None:
 
     Raises:
         UnreadableEvidence: for anything else; it names the file.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> from featlab.exhibits import read_evidence
+        >>> read_evidence(Path("nowhere") / "evidence.json") is None
+        True
     """
     try:
         record = read_record(path)
@@ -108,8 +114,8 @@ def _value(record: Any) -> Any:
 
 
 def _dataset(held: Mapping[str, Any]) -> xr.Dataset:
-    parts = ({name: (one["dims"], _value(one["values"])) for name, one in held[part].items()} for part in _PARTS)
-    return xr.Dataset(*parts, attrs=_value(held["attrs"]))
+    parts = [{name: (one["dims"], _value(one["values"])) for name, one in held[part].items()} for part in _PARTS]
+    return xr.Dataset(data_vars=parts[0], coords=parts[1], attrs=_value(held["attrs"]))
 
 
 def _array(held: Mapping[str, Any]) -> np.ndarray:
