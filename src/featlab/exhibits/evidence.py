@@ -79,6 +79,9 @@ def keeping() -> Iterator[list[Evidence]]:
 def judged_again(evidence: Evidence) -> Check:
     """What the rules of today say of the same numbers.
 
+    Args:
+        evidence: a test, as `read_evidence` gives them.
+
     Examples:
         >>> from featlab.exhibits import CheckResult, Evidence, judged_again
         >>> runs = {"a": [0.5, 0.52, 0.51], "b": [0.7, 0.71, 0.69]}

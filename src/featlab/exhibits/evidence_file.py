@@ -40,6 +40,9 @@ def write_evidence(path: Path, kept: Sequence[Evidence]) -> None:
 def read_evidence(path: Path) -> list[Evidence] | None:
     """The evidence beside a report, None if none was kept.
 
+    Args:
+        path: of the file, `evidence.json`.
+
     Raises:
         UnreadableEvidence: for anything else; it names the file.
 
