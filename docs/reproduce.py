@@ -3,7 +3,7 @@
     featlab exhibit run all --size paper
     python -m docs.reproduce
 
-copies the reports and their figures to docs/results, from which the site's gallery is made, writes the table
+copies the reports, their evidence and figures to docs/results, from which the site's gallery is made, writes the table
 docs/reproduction.md from them (as `featlab exhibit table` does), and copies the pictures that README.md shows. What was
 not run again stays as it is. The tests make the table again from docs/results and compare.
 """
@@ -17,6 +17,7 @@ from pathlib import Path
 
 from docs.refresh import ROOT
 from featlab.exhibits import Report, Size, all_exhibits
+from featlab.exhibits.evidence_file import evidence_path
 from featlab.exhibits.report import read_report, report_path, write_report
 from featlab.reports.exhibits import ReportedExhibit, reproduction
 
@@ -55,7 +56,7 @@ def publish(results: Path) -> None:
 
 
 def _keep(report: Report, source: Path) -> None:
-    """A report with its figure, of 64 colours: a third of the bytes, and nobody sees a difference."""
+    """A report with its evidence and its figure, of 64 colours: a third of the bytes, and nobody sees a difference."""
     from PIL import Image
 
     goal = report_path(RESULTS, report.exhibit, Size.PAPER).parent
@@ -64,6 +65,9 @@ def _keep(report: Report, source: Path) -> None:
     with Image.open(source / name) as figure:
         few = figure.convert("RGB").quantize(64, dither=Image.Dither.NONE)
         few.save(goal / name, optimize=True, dpi=figure.info["dpi"])
+    evidence = evidence_path(source / "report.json")
+    if evidence.exists():
+        shutil.copyfile(evidence, goal / evidence.name)
     write_report(RESULTS, replace(report, pictures={"png": name}))
 
 

@@ -27,6 +27,9 @@ from .drawn import Layer as Layer
 from .drawn import Mark as Mark
 from .drawn import Overlay as Overlay
 from .drawn import Panel as Panel
+from .evidence import Evidence as Evidence
+from .evidence import judged_again as judged_again
+from .evidence_file import read_evidence as read_evidence
 from .find import all_exhibits as all_exhibits
 from .find import find_exhibit as find_exhibit
 from .predicting import at_point as at_point

@@ -20,6 +20,7 @@ from featlab.comparison import Agreement, Comparison, FiniteSize, Trend, compare
 from featlab.comparison.agreement import LEVEL
 from featlab.comparison.allowance import finite_size
 from featlab.comparison.tested import WRONG_BY
+from featlab.exhibits.evidence import evident
 from featlab.exhibits.verdict import LEAST_EFFECT, Check, CheckResult
 from featlab.gaussian.powerlaw import fit_power_law, local_slopes
 
@@ -32,6 +33,7 @@ _RESULTS = {
 _ROUNDING = 1e-12
 
 
+@evident
 def agrees(statement: str, prediction: xr.Dataset, measurement: xr.Dataset, **options: Any) -> Check:
     """Theory and simulation agree, by `featlab.compare`; `options` are its options.
 
@@ -74,6 +76,7 @@ def from_trend(statement: str, trend: Trend) -> Check:
     return Check(statement, _RESULTS[trend.verdict], trend.reason, control, refused)
 
 
+@evident
 def close(
     statement: str, samples: ArrayLike, predicted: ArrayLike, *, allowance: float | FiniteSize = 0.0, dim: int = 0
 ) -> Check:
@@ -102,6 +105,7 @@ def close(
     return agrees(statement, prediction, measurement, names=["value"], allowance=allowance)
 
 
+@evident
 def exponent(
     statement: str, x: ArrayLike, y: ArrayLike, errors: ArrayLike | None, claimed: float, *, wrong: float
 ) -> Check:
@@ -127,6 +131,7 @@ def exponent(
     )
 
 
+@evident
 def exponent_at_most(
     statement: str, x: ArrayLike, y: ArrayLike, errors: ArrayLike | None, bound: float, *, wrong: float
 ) -> Check:
@@ -142,6 +147,7 @@ def exponent_at_most(
     return Check(statement, result, detail, f"the bound {wrong:.3g}", low > wrong)
 
 
+@evident
 def straight(statement: str, x: ArrayLike, samples: ArrayLike, slope: float) -> Check:
     """Means over seeds lie on a line y = A x + B of a claimed slope A, whatever B: it is in the 99% interval.
 
@@ -163,6 +169,7 @@ def straight(statement: str, x: ArrayLike, samples: ArrayLike, slope: float) -> 
     return Check(statement, result, detail, f"slopes {WRONG_BY:.0%} larger and smaller", refused)
 
 
+@evident
 def ordered(
     statement: str, samples: Mapping[str, ArrayLike], *, least: float = LEAST_EFFECT, paired: bool = False
 ) -> Check:
@@ -202,6 +209,7 @@ def ordered(
     return Check(statement, result, detail, "the reversed order", max(reversed_chances) > level)
 
 
+@evident
 def contrast(statement: str, recovered: ArrayLike, control: ArrayLike, *, name: str, control_name: str) -> Check:
     """One recovers in most runs and the other in few: at 99%, its share is above one half and the other's below.
 
@@ -223,6 +231,7 @@ def contrast(statement: str, recovered: ArrayLike, control: ArrayLike, *, name: 
     return Check(statement, result, detail, f"{control_name} must not recover", control_high < 0.5)
 
 
+@evident
 def above(statement: str, samples: ArrayLike, bound: ArrayLike, *, control: str, control_samples: ArrayLike) -> Check:
     """Means over seeds are nowhere below the bound beyond their errors; the control's are, somewhere.
 
@@ -251,6 +260,7 @@ def above(statement: str, samples: ArrayLike, bound: ArrayLike, *, control: str,
     return Check(statement, result, detail, control, other < LEVEL)
 
 
+@evident
 def identity(statement: str, difference: float, tolerance: float, *, control: str, control_difference: float) -> Check:
     """Two ways to one number differ by no more than the tolerance; the control differs by more.
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from featlab.exhibits.declared import Close
 from featlab.exhibits.drawn import Mark, Overlay, Panel
+from featlab.exhibits.evidence import evident
 from featlab.exhibits.protocol import Part, Study
 from featlab.exhibits.quantities import matched_overlap, root_d
 from featlab.exhibits.reading import LAST, Of, Reading, Studies, View
@@ -18,6 +19,7 @@ from featlab.exhibits.verdict import Check, CheckResult
 
 if TYPE_CHECKING:
     import xarray as xr
+    from numpy.typing import ArrayLike
 
     from featlab.gaussian.hermite import Floats
 
@@ -105,38 +107,60 @@ _MOST_BY_START = 5.0
 
 
 def located(rates: Of, critical: float) -> Callable[[View, str], list[Check]]:
-    """The check that growth is 1 at the critical ratio, by a line through its means at all ratios, at 99%.
-
-    From a start with a finite overlap q that is a little higher, by a share of the order of q; state evolution from the
-    same start says how much, by the same line, and that may be a share of 5 q at most: otherwise it is not the critical
-    ratio. Measured growth that is off by `within`, a fact of the study, must be refused.
-    """
+    """The check `grows_from`, with what the study says of itself: `within`, `start_overlap`."""
 
     def judge(view: View, statement: str) -> list[Check]:
-        from scipy.stats import norm
-
-        from featlab.comparison.agreement import LEVEL
-        from featlab.exhibits.checks import standard_error
-
         if not view.studies(rates.study):
             return []
         fields, runs = view.fields(view.study(rates), {}), view.measured(rates).transpose("run", "ratio")
-        ratios, weights = runs["ratio"].values - critical, 1 / standard_error(runs)
-        line, covariance = np.polyfit(ratios, runs.mean("run").values - 1, 1, w=weights, cov="unscaled")
-        limit = np.polyfit(ratios, view.predicted(rates).values - 1, 1, w=weights)
-        found, shift = critical - line[1] / line[0], -limit[1] / limit[0]
-        turned = np.array([line[1] / line[0] ** 2, -1 / line[0]])
-        error = float(np.sqrt(turned @ covariance @ turned))
-        misses = [abs(found - shift - critical * (1 + wrong)) for wrong in (0.0, fields["within"], -fields["within"])]
-        fits = [miss <= norm.isf(LEVEL / 2) * error for miss in misses]
-        by_start = 0 <= shift <= _MOST_BY_START * fields["start_overlap"] * critical
-        result = CheckResult.HOLDS if fits[0] and by_start else CheckResult.FAILS
-        detail = f"growth is 1 at n/d = {found:.4f} +- {error:.4f}; claimed {critical:.4f}, and {shift:.4f} more from "
-        detail += f"q = {fields['start_overlap']:g}."
-        control = f"thresholds {fields['within']:.0%} higher and lower"
-        return [Check(statement.format_map(fields), result, detail, control, not any(fits[1:]))]
+        how = {name: fields[name] for name in ("within", "start_overlap")}
+        predicted, words = view.predicted(rates).values, statement.format_map(fields)
+        return [grows_from(words, runs["ratio"].values, runs.values, predicted, critical, **how)]
 
     return judge
+
+
+@evident
+def grows_from(
+    statement: str,
+    ratios: ArrayLike,
+    runs: ArrayLike,
+    predicted: ArrayLike,
+    critical: float,
+    *,
+    within: float,
+    start_overlap: float,
+) -> Check:
+    """Growth is 1 at the critical ratio, by a line through its means at all ratios, at 99%.
+
+    From a start with a finite overlap q that is a little higher, by a share of the order of q; state evolution from the
+    same start says how much, by the same line, and that may be a share of 5 q at most: otherwise it is not the critical
+    ratio. Measured growth that is off by `within` must be refused.
+
+    Args:
+        statement: what must hold, in words.
+        ratios: n/d. runs: growth for each run and ratio. predicted: that of state evolution.
+        critical: the ratio that is claimed.
+    """
+    from scipy.stats import norm
+
+    from featlab.comparison.agreement import LEVEL
+    from featlab.exhibits.checks import standard_error
+
+    values, beyond = np.asarray(runs), np.asarray(ratios) - critical
+    weights = 1 / standard_error(values)
+    line, covariance = np.polyfit(beyond, values.mean(axis=0) - 1, 1, w=weights, cov="unscaled")
+    limit = np.polyfit(beyond, np.asarray(predicted) - 1, 1, w=weights)
+    found, shift = critical - line[1] / line[0], -limit[1] / limit[0]
+    turned = np.array([line[1] / line[0] ** 2, -1 / line[0]])
+    error = float(np.sqrt(turned @ covariance @ turned))
+    misses = [abs(found - shift - critical * (1 + wrong)) for wrong in (0.0, within, -within)]
+    fits = [miss <= norm.isf(LEVEL / 2) * error for miss in misses]
+    by_start = 0 <= shift <= _MOST_BY_START * start_overlap * critical
+    result = CheckResult.HOLDS if fits[0] and by_start else CheckResult.FAILS
+    detail = f"growth is 1 at n/d = {found:.4f} +- {error:.4f}; claimed {critical:.4f}, and {shift:.4f} more from "
+    detail += f"q = {start_overlap:g}."
+    return Check(statement, result, detail, f"thresholds {within:.0%} higher and lower", not any(fits[1:]))
 
 
 def errors(*marks: Mark, top: float, theory: str | None = None) -> Panel:

@@ -14,6 +14,8 @@ from featlab.errors import FeatlabError, Unwritable
 from featlab.exhibits.beforehand import fix_protocol
 from featlab.exhibits.combined import judged
 from featlab.exhibits.drawn import drawn
+from featlab.exhibits.evidence import keeping
+from featlab.exhibits.evidence_file import evidence_path, write_evidence
 from featlab.exhibits.protocol import Exhibit, Part, Size
 from featlab.exhibits.reading import Data, View
 from featlab.exhibits.report import Report, report_path, write_report
@@ -159,7 +161,8 @@ def judge_exhibit(exhibit: Exhibit, size: Size, results: Path, look: int = 1) ->
     began = time.perf_counter()
     stores = places(exhibit, size, results, look)
     data = {place.name: open_study(place.store) for place in stores}
-    finding, view = _found(exhibit, data, {place.name: place.part for place in stores})
+    with keeping() as evidence:
+        finding, view = _found(exhibit, data, {place.name: place.part for place in stores})
     seconds = time.perf_counter() - began
     history = [_last_runs(place) for place in stores]
     report = Report(
@@ -178,6 +181,7 @@ def judge_exhibit(exhibit: Exhibit, size: Size, results: Path, look: int = 1) ->
     try:
         fixed = fix_protocol(exhibit, size, directory, sum(map(len, history)))
         report = replace(report, fixed=fixed, pictures=_pictures(exhibit, view, directory))
+        write_evidence(evidence_path(report_path(results, exhibit.id, size)), evidence)
         write_report(results, report)
     except OSError as fault:
         why = f"{directory}: the report cannot be written: {fault_words(fault)}; the runs are safe, and the same "
