@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.transforms import ScaledTranslation
 
@@ -35,7 +36,18 @@ def new_figure(width: float, height: float) -> Figure:
     """An empty figure of this size in inches, transparent, laid out so that labels never overlap the axes."""
     figure = Figure(figsize=(width, height), layout="constrained")
     figure.patch.set_alpha(0.0)
+    _Canvas(figure)
     return figure
+
+
+class _Canvas(FigureCanvasAgg):
+    """matplotlib's default, but that `savefig("picture.pgf")` needs no TeX."""
+
+    def print_pgf(self, file: Any, *, bbox_inches_restore: Any = None, **_given: Any) -> None:
+        """What `savefig` calls; colours and the like are those of the figure by then."""
+        from featlab.figures.pgf import write
+
+        write(self.figure, file, bbox_inches_restore)
 
 
 def dress(axes: Axes, *, title: str = "", x: str = "", y: str = "", grid: Literal["x", "y"] | None = "y") -> Axes:
