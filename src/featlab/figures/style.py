@@ -13,6 +13,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
 from featlab.gaussian.hermite import Floats
@@ -91,6 +92,8 @@ def time_axis(axes: Axes, times: Floats, *, stepwise: bool) -> None:
         axes.set_xlim(positive[0], positive[-1])
     elif times[-1] > times[0]:
         axes.set_xlim(times[0], times[-1])
+        if stepwise:
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     else:
         axes.set_xticks(times[:1])  # a single time has no scale
 
