@@ -70,7 +70,8 @@ def write(figure: Figure, file: Any, restore: Any = None) -> None:
         out: Any = opened if cbook.file_requires_unicode(opened) else codecs.getwriter("utf-8")(opened)
         out.write(_HEADER % (width, height))
         inner, dots = _Renderer(figure, out), cast(Any, figure.dpi)
-        figure.draw(MixedModeRenderer(figure, width, height, dots, inner, bbox_inches_restore=restore))
+        both: Any = MixedModeRenderer(figure, width, height, dots, inner, bbox_inches_restore=restore)
+        figure.draw(both)
         out.write(_END)
 
 

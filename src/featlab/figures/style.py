@@ -13,6 +13,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
@@ -75,12 +76,24 @@ def add_legend(where: Axes | Figure, **options: Any) -> None:
     A place within a panel (`loc` without `bbox_to_anchor`) is not taken: at some size of a run there are data. Claims
     whose code is fixed name one.
     """
-    place: dict[str, Any] = {"loc": "outside lower center"}
-    if isinstance(where, Axes) and "bbox_to_anchor" not in options:
+    look: dict[str, Any] = {"frameon": False, "fontsize": TEXT_SIZE - 0.5, "labelcolor": INK}
+    if isinstance(where, Figure):
+        where.legend(**look, **({"loc": "outside lower center"} | options))
+    elif "bbox_to_anchor" in options:
+        where.legend(**look, **options)
+    else:
         below = ScaledTranslation(0, -_BELOW, where.figure.dpi_scale_trans)
-        place = {"ncols": 2, "bbox_to_anchor": (0.5, 0), "bbox_transform": where.transAxes + below}
-        options = {**options, "loc": "upper center"}
-    where.legend(frameon=False, fontsize=TEXT_SIZE - 0.5, labelcolor=INK, **(place | options))
+        place = {"bbox_to_anchor": (0.5, 0), "bbox_transform": where.transAxes + below}
+        look |= {"ncols": 2} | options | place | {"loc": "upper center"}
+        if _too_wide(where.legend(**look), where):  # it would write over that of its neighbour, and narrow the panels
+            where.legend(**look | {"ncols": 1})
+
+
+def _too_wide(legend: Legend, axes: Axes) -> bool:
+    """Whether it takes more than its panel's share of the figure."""
+    spec = axes.get_subplotspec()
+    share = 1.0 if spec is None else len(spec.colspan) / spec.get_gridspec().ncols
+    return legend.get_window_extent().width > share * axes.figure.bbox.width
 
 
 def time_axis(axes: Axes, times: Floats, *, stepwise: bool) -> None:
