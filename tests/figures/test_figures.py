@@ -153,7 +153,9 @@ def test_svg_is_one_described_element(explained: Explained) -> None:
     assert svg == to_svg(figure, 'a "label" <b>', "one")
 
 
-@pytest.mark.parametrize(("labels", "columns"), [(("a", "b", "c"), 2), (("what is predicted of the direction",) * 3, 1)])
+@pytest.mark.parametrize(
+    ("labels", "columns"), [(("a", "b", "c"), 2), (("what is predicted of the direction",) * 3, 1)]
+)
 def test_legends_of_panels_side_by_side_stay_apart(labels: tuple[str, ...], columns: int) -> None:
     figure, frames = panels(["one", "two", "three"], x=["x"] * 3, y=["y", "", ""])
     for axes in frames:
