@@ -38,7 +38,7 @@ def test_a_run_says_its_inputs_and_its_accuracy() -> None:
 @pytest.mark.parametrize(
     ("command", "arguments", "words"),
     [
-        ("simulate", [*XOR, *LANGEVIN], "expected inputs on the hypercube (--hypercube) for langevin"),
+        ("simulate", [*XOR, *LANGEVIN], "--hypercube: got isotropic inputs, expected inputs on"),
         ("simulate", [*XOR, *LANGEVIN, "--hypercube", "2"], "--hypercube: got 2.0"),
         ("simulate", [*XOR, *LANGEVIN, "--hypercube", "0", "--spike", "0.5"], "no spike beside it"),
         ("simulate", [*XOR, *LANGEVIN, "--hypercube", "0", "--with", "temperature=hot"], "temperature: got 'hot'"),

@@ -139,6 +139,7 @@ def test_a_clock_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert time.monotonic() - begin < 30
     assert asked == [BayesAmp, ReusedBatch]
     assert (shown.run, shown.reason) == (None, "no prediction was finished in 0.2 s; a larger budget gives it more")
+    assert shown.command == "featlab explain 'He3(h1)' --budget 1.2s"
     with pytest.raises(featlab.InvalidParameter, match="budget"):
         demonstrate(analysed("He3(h1)"), 0)
 

@@ -40,6 +40,9 @@ def test_the_verdict_is_the_title(factor: float, noise: float, words: str) -> No
     figure = comparison_figure(theory * factor, data)
     assert words in figure.get_suptitle()
     assert "h1, d = 10,000" in figure.get_suptitle()
+    found = compare(theory * factor, data)
+    nameless = comparison_figure(theory * factor, xr.Dataset(data.data_vars), found)
+    assert nameless.get_suptitle().startswith("Theory and simulation")
 
 
 def test_what_stands_still_as_predicted_has_no_panel() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -14,7 +15,8 @@ from matplotlib.patches import Rectangle
 
 from featlab.figures import cost_figure, energy_figure, link_figure, staircase_figure, to_svg
 from featlab.figures.link import approximation, mean_label, telling_degrees
-from featlab.figures.style import EASY, HARD, INK, TRIVIAL
+from featlab.figures.panels import panels
+from featlab.figures.style import EASY, HARD, INK, TRIVIAL, add_legend
 from featlab.reports import Explanation
 from featlab.targets import target
 
@@ -149,6 +151,23 @@ def test_svg_is_one_described_element(explained: Explained) -> None:
     assert INK not in svg
     assert "currentColor" in svg
     assert svg == to_svg(figure, 'a "label" <b>', "one")
+
+
+@pytest.mark.parametrize(
+    ("labels", "columns"), [(("a", "b", "c"), 2), (("what is predicted of the direction",) * 3, 1)]
+)
+def test_legends_of_panels_side_by_side_stay_apart(labels: tuple[str, ...], columns: int) -> None:
+    figure, frames = panels(["one", "two", "three"], x=["x"] * 3, y=["y", "", ""])
+    for axes in frames:
+        for label in labels:
+            axes.plot([0, 1], [0, 1], label=label)
+        add_legend(axes)
+    figure.draw_without_rendering()
+    boxes = [axes.get_legend().get_window_extent() for axes in frames]
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
+    assert boxes[-1].x1 <= figure.bbox.x1
+    lines = {text.get_window_extent().y0 for text in frames[0].get_legend().get_texts()}
+    assert len(lines) == -(-len(labels) // columns)
 
 
 def test_no_pyplot() -> None:

@@ -71,7 +71,8 @@ def test_samples_text(cost: SampleCost, dim: int, text: str) -> None:
     [
         (Constant(2.467, 2.467, 2.467, ""), "= 2467"),
         (Constant(2.467, 2.4, 2.5, "", at_least=True), ">= 2467"),
-        (Constant(2.8, 2, 4, ""), "= 2.8e+03 (2000 to 4000)"),
+        (Constant(256.5, 256.5, 256.5, ""), "= 2.565e5"),
+        (Constant(2.8, 2, 4, ""), "= 2.8e3 (2000 to 4000)"),
     ],
 )
 def test_samples_text_has_the_constant_that_is_known(constant: Constant, text: str) -> None:

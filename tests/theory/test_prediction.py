@@ -238,6 +238,7 @@ def test_refusals_say_what_to_ask_instead() -> None:
     ("given", "words"),
     [
         (run().drop_vars("gram"), "that observes overlap, gram"),
+        (run().drop_vars("gram"), "wider ones with observe="),
         (run(first_step=3), "first seen at step 3"),
         (run(width=1), "got '1 neurons and 1 directions'"),
         (run().isel(seed=0), "that observes"),

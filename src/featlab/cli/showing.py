@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 _FORMATS = (".png", ".svg", ".pdf", ".pgf")
-_TEX = ("xelatex", "pdflatex", "lualatex")  # one of which measures the texts of a pgf
 _PANEL = "Output"
 _UNITS = {"": 1.0, "s": 1.0, "min": 60.0, "h": 3600.0}
 
@@ -58,8 +56,6 @@ def check_figure(path: Path | None) -> None:
     """Before the run, not after it: a picture that could not be written would be a run lost."""
     if path is not None and path.suffix.lower() not in _FORMATS:
         fail(f"--figure: got {str(path)!r}, expected a name that ends in {', '.join(_FORMATS)}")
-    if path is not None and path.suffix.lower() == ".pgf" and not any(map(shutil.which, _TEX)):
-        fail(f"--figure: got {str(path)!r}, which needs a TeX installation ({', '.join(_TEX)}); .pdf needs none")
     check_output("--figure", path)
 
 
@@ -147,9 +143,8 @@ def show(text: RenderableType) -> None:
 def _drawn(figure: Figure, path: Path) -> bytes:
     from matplotlib import rc_context
 
-    program = next(filter(shutil.which, _TEX), _TEX[0])
     buffer = io.BytesIO()
-    with rc_context({"pdf.fonttype": 42, "pgf.texsystem": program}):  # fonts that journals take, text that stays text
+    with rc_context({"pdf.fonttype": 42}):  # fonts that journals take, text that stays text
         figure.savefig(buffer, format=path.suffix[1:].lower(), dpi=150, facecolor="white")
     return buffer.getvalue()
 

@@ -28,7 +28,7 @@ from featlab.comparison.agreement import Agreement, compare
 from featlab.comparison.compared_run import ComparedRun, in_the_limit
 from featlab.errors import InvalidParameter
 from featlab.experiments.experiment import Experiment
-from featlab.experiments.typed import command_of
+from featlab.experiments.typed import command_line, command_of
 from featlab.gaussian.activations import activation
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import gauss_pieces
@@ -116,7 +116,8 @@ class Demonstration:
         recipe, run: None where there is none.
         reason: why there is no run.
         stages: the directions of each stage of the grand staircase, (rank, count).
-        command: what to type to make it again; empty where there is no text for it.
+        command: what to type to make it again, or to give it more time where nothing was finished; empty where there
+            is no text for it.
     """
 
     recipe: Recipe | None
@@ -141,7 +142,7 @@ def demonstrate(
     if analysis.verdict is Verdict.OPEN:
         reason = "its algorithms are predicted for isotropic inputs; `featlab simulate --spike` runs them under a spike"
         return Demonstration(None, None, reason)
-    refused = "no theory here predicts an algorithm for so many directions"
+    refused, again = "no theory here predicts an algorithm for so many directions", ""
     if analysis.verdict is Verdict.UNDECIDED:
         refused = "the analysis is undecided, so that no algorithm is known to learn it"
     tell, deadline = tell or (lambda words: None), (time.monotonic() if begin is None else begin) + budget
@@ -154,11 +155,20 @@ def demonstrate(
             refused = str(fault)
         except TimeoutError:
             refused = f"no prediction was finished in {budget:g} s; a larger budget gives it more"
+            again = _with_more_time(analysis.target, budget)
         else:
             if made is not None:
                 tell(f"simulating {made[0].words}")
                 return _carried_out(analysis, *made, budget, deadline)
-    return Demonstration(None, None, refused)
+    return Demonstration(None, None, refused, command=again)
+
+
+def _with_more_time(target: Target, budget: float) -> str:
+    """The explanation with six times the budget; empty for a function, which has no text."""
+    if target.text.startswith("<"):
+        return ""
+    said = {"target": target.shown, "noise": target.noise or None, "budget": f"{6 * budget:g}s"}
+    return command_line("explain", said)
 
 
 def _predicted(maker: Maker, analysis: Analysis) -> tuple[Recipe, xr.Dataset] | None:

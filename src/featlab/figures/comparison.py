@@ -55,12 +55,14 @@ def comparison_figure(prediction: xr.Dataset, measurement: xr.Dataset, compariso
     figure, frames = _panels([quantity.name for quantity in shown], measurement)
     for axes, quantity in zip(frames, shown, strict=True):
         _draw(axes, quantity, prediction, measurement)
-    target, dim = measurement.attrs.get("target", "target"), measurement.attrs.get("dim")
-    title = f"{target}, d = {dim:,}:" if dim is not None else f"{target}:"
+    target, dim = measurement.attrs.get("target"), measurement.attrs.get("dim")
+    title = "" if target is None else f"{target}, d = {dim:,}:" if dim is not None else f"{target}:"
     numbers = f"largest |z| {comparison.largest_z:.1f} of {comparison.allowed_z:.1f}"
     numbers = numbers if comparison.points else "nothing to compare"
     verdict = f"theory and simulation {_VERDICTS[comparison.verdict]} ({numbers})"
-    between = " " if len(shown) > 1 and len(title) + len(verdict) < _LONG_TITLE else "\n"
+    if not title:  # a comparison alone does not know what was learned
+        verdict = verdict.capitalize()
+    between = "" if not title else " " if len(shown) > 1 and len(title) + len(verdict) < _LONG_TITLE else "\n"
     figure.suptitle(f"{title}{between}{verdict}", color=_COLOURS[comparison.verdict], fontsize=TEXT_SIZE + 1.5)
     return figure
 

@@ -11,7 +11,10 @@ from typing import Any, Literal
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
 from featlab.gaussian.hermite import Floats
@@ -35,7 +38,18 @@ def new_figure(width: float, height: float) -> Figure:
     """An empty figure of this size in inches, transparent, laid out so that labels never overlap the axes."""
     figure = Figure(figsize=(width, height), layout="constrained")
     figure.patch.set_alpha(0.0)
+    _Canvas(figure)
     return figure
+
+
+class _Canvas(FigureCanvasAgg):
+    """matplotlib's default, but that `savefig("picture.pgf")` needs no TeX."""
+
+    def print_pgf(self, file: Any, *, bbox_inches_restore: Any = None, **_given: Any) -> None:
+        """What `savefig` calls; colours and the like are those of the figure by then."""
+        from featlab.figures.pgf import write
+
+        write(self.figure, file, bbox_inches_restore)
 
 
 def dress(axes: Axes, *, title: str = "", x: str = "", y: str = "", grid: Literal["x", "y"] | None = "y") -> Axes:
@@ -62,12 +76,24 @@ def add_legend(where: Axes | Figure, **options: Any) -> None:
     A place within a panel (`loc` without `bbox_to_anchor`) is not taken: at some size of a run there are data. Claims
     whose code is fixed name one.
     """
-    place: dict[str, Any] = {"loc": "outside lower center"}
-    if isinstance(where, Axes) and "bbox_to_anchor" not in options:
+    look: dict[str, Any] = {"frameon": False, "fontsize": TEXT_SIZE - 0.5, "labelcolor": INK}
+    if isinstance(where, Figure):
+        where.legend(**look, **({"loc": "outside lower center"} | options))
+    elif "bbox_to_anchor" in options:
+        where.legend(**look, **options)
+    else:
         below = ScaledTranslation(0, -_BELOW, where.figure.dpi_scale_trans)
-        place = {"ncols": 2, "bbox_to_anchor": (0.5, 0), "bbox_transform": where.transAxes + below}
-        options = {**options, "loc": "upper center"}
-    where.legend(frameon=False, fontsize=TEXT_SIZE - 0.5, labelcolor=INK, **(place | options))
+        place = {"bbox_to_anchor": (0.5, 0), "bbox_transform": where.transAxes + below}
+        look |= {"ncols": 2} | options | place | {"loc": "upper center"}
+        if _too_wide(where.legend(**look), where):  # it would write over that of its neighbour, and narrow the panels
+            where.legend(**look | {"ncols": 1})
+
+
+def _too_wide(legend: Legend, axes: Axes) -> bool:
+    """Whether it takes more than its panel's share of the figure."""
+    spec = axes.get_subplotspec()
+    share = 1.0 if spec is None else len(spec.colspan) / spec.get_gridspec().ncols
+    return legend.get_window_extent().width > share * axes.figure.bbox.width
 
 
 def time_axis(axes: Axes, times: Floats, *, stepwise: bool) -> None:
@@ -79,6 +105,8 @@ def time_axis(axes: Axes, times: Floats, *, stepwise: bool) -> None:
         axes.set_xlim(positive[0], positive[-1])
     elif times[-1] > times[0]:
         axes.set_xlim(times[0], times[-1])
+        if stepwise:
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     else:
         axes.set_xticks(times[:1])  # a single time has no scale
 

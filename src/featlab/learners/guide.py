@@ -105,7 +105,7 @@ GUIDES: dict[str, Guide] = {
     "langevin": Guide(
         "Mean-field Langevin dynamics, noisy gradient descent of all weights, on inputs +-1; it classifies.",
         ("suzuki2023", "nitanda2024"),
-        '"sign(h1*h2)" --learner langevin --hypercube 0 --dim 10 --samples 200 --width 50 --steps 20 --step-size 0.1 '
+        '"sign(h1*h2)" --learner langevin --hypercube 0 --dim 10 --samples 200 --width 50 --steps 100 --step-size 0.5 '
         "--temperature 0.001 --seeds 2",
     ),
     "tied-flow": Guide(

@@ -13,7 +13,7 @@ from featlab.analysis.residuals import Regime
 from featlab.figures import comparison_figure, cost_figure, energy_figure, link_figure, staircase_figure, to_svg
 from featlab.reports.links import links_of
 from featlab.reports.records import regime_status
-from featlab.reports.statements import Statements, demonstration_sentences, state
+from featlab.reports.statements import Statements, command_words, demonstration_sentences, state
 from featlab.reports.templating import fill
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def page(
         residuals=_residuals(analysis),
         demonstration=sentences,
         command=demonstration and demonstration.command,
+        again=demonstration and command_words(demonstration),
         links=links_of(analysis),
         gallery=gallery and gallery.rstrip("/"),
     )

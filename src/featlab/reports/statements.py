@@ -172,7 +172,7 @@ def exponents(analysis: Analysis, dim: int | None = None) -> tuple[Exponent, ...
     )
     ratio, where = critical_ratio(analysis), "n/d where AMP starts"
     if dim is not None and analysis.alpha_c:
-        where += f" (n = {float(ratio) * dim:.4g})"
+        where += f" (n = {_short(float(ratio) * dim)})"
     same, newer = "the same for functions of the label", cite("damian2024", "troiani2024", "damian2025")
     every = (
         Exponent("information_exponent", "l", information, "lowest Hermite degree", cite("benarous2021")),
@@ -258,10 +258,16 @@ def samples_text(cost: SampleCost, dim: int) -> str:
 
 def constant_text(constant: Constant, power: float) -> str:
     """The number of samples with its interval, where that is wider than the digits shown."""
-    value, low, high = (f"{part * power:.4g}" for part in (constant.value, constant.low, constant.high))
+    value, low, high = (_short(part * power) for part in (constant.value, constant.low, constant.high))
     if constant.at_least:
         return f">= {value}"
-    return f"= {value}" if low == high else f"= {constant.value * power:.2g} ({low} to {high})"
+    return f"= {value}" if low == high else f"= {_short(constant.value * power, 2)} ({low} to {high})"
+
+
+def _short(value: float, digits: int = 4) -> str:
+    """A number of samples in as few letters as its digits need: 2467, 2.565e5."""
+    mantissa, _, decade = f"{value:.{digits}g}".partition("e")
+    return f"{mantissa}e{int(decade)}" if decade else mantissa
 
 
 def setting(target: Target) -> str:
@@ -312,6 +318,13 @@ def demonstration_sentences(demonstration: Demonstration | None) -> list[str]:
         *_overlaps(demonstration, run),
         verdict,
     ]
+
+
+def command_words(demonstration: Demonstration) -> str:
+    """What its command does."""
+    if demonstration.recipe is None:
+        return "With more time:"
+    return "The same again, or larger (--seeds, --dim; at three sizes without --sizes):"
 
 
 def _reached(recipe: Recipe, simulation: xr.Dataset) -> str:

@@ -21,7 +21,7 @@ from featlab.analysis import Analysis
 from featlab.citations import Citation
 from featlab.experiments.typed import continued
 from featlab.reports.links import Links, links_of
-from featlab.reports.statements import Climb, Cost, demonstration_sentences, state
+from featlab.reports.statements import Climb, Cost, command_words, demonstration_sentences, state
 
 if TYPE_CHECKING:
     from featlab.comparison import Demonstration
@@ -50,7 +50,7 @@ def demonstration_parts(demonstration: Demonstration) -> Iterator[RenderableType
     yield _heading("Theory over simulation")
     yield from (_indented(Text(sentence)) for sentence in demonstration_sentences(demonstration))
     if demonstration.command:
-        yield _indented(Text("The same again, or larger (--seeds, --dim; at three sizes without --sizes):"))
+        yield _indented(Text(command_words(demonstration)))
         yield _indented(Text(continued(demonstration.command)), by=4)
 
 

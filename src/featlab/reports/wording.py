@@ -56,6 +56,8 @@ def fault_in_options(fault: FeatlabError, typed: Mapping[str, Any]) -> str:
     if not isinstance(fault, InvalidParameter):
         return sentence_in_options(str(fault), typed)
     head, expected = _head(fault.name, typed), sentence_in_options(fault.expected, typed)
+    if head == "inputs":  # nothing was typed of them: the option that would make those that are expected
+        head = next(iter(re.findall(r"\((--[a-z]+)\)", expected)), head)
     if fault.given is None:
         learner = typed.get("learner")
         return f"{head}: {learner} needs it: {expected}" if learner else f"{head}: expected {expected}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from multiprocessing.connection import Connection
@@ -21,7 +22,8 @@ from featlab.study.runner import Runner, RunPoint, as_runner
 from featlab.study.store import Reader
 
 _LOOKED_AT = 50
-# A probe that takes longer is not run again: what of it was loading and compiling is then not told from running.
+# A second run of the probe, or one of another shape, is waited for so long: what of the first was loading and compiling
+# is not told from running else.
 _PATIENCE_SECONDS = 60.0
 
 
@@ -32,7 +34,7 @@ class Probe:
     Attributes:
         point: which.
         first_seconds: the first time, with all that is compiled or loaded for it.
-        again_seconds: the second time; the first if that took too long to be repeated.
+        again_seconds: the second time; the first if the second took too long.
         shape_seconds: what a run of another shape took longer the first time than the second, which is what each shape
             costs; None if there is one shape, or it took too long.
         memory: the largest memory of the process, in bytes; None where the system does not tell.
@@ -141,6 +143,9 @@ def _probed(run_point: RunPoint, runs: Sequence[Run]) -> Probe:
     process, pipe = spawned(_probe, run_point, runs)
     try:
         answer: dict[str, Any] = pipe.recv()
+        with suppress(EOFError):  # it has said all
+            while pipe.poll(_PATIENCE_SECONDS):
+                answer = pipe.recv()
     except EOFError:
         process.join()
         raise EngineFault(f"the probe died (exit code {process.exitcode}); out of memory?") from None
@@ -151,16 +156,18 @@ def _probed(run_point: RunPoint, runs: Sequence[Run]) -> Probe:
 
 
 def _probe(pipe: Connection, run_point: RunPoint, runs: Sequence[Run]) -> None:
-    """In a process of its own: nothing is loaded or compiled yet, and its memory is the run's."""
+    """In a process of its own: nothing is loaded or compiled yet, and its memory is the run's. It says what it knows as
+    soon as it does."""
     first, error = _timed(run_point, runs[0])
-    again, shape, memory = first, None, _peak_memory()
-    if error is None and first < _PATIENCE_SECONDS:
-        again, _ = _timed(run_point, runs[0])
-        memory = _peak_memory()
-        for other in runs[1:]:
-            shape = max(0.0, _timed(run_point, other)[0] - _timed(run_point, other)[0])
-    answer = {"first_seconds": first, "again_seconds": again, "shape_seconds": shape}
-    pipe.send({**answer, "memory": memory, "error": error})
+    answer = {"first_seconds": first, "again_seconds": first, "shape_seconds": None, "error": error}
+    pipe.send({**answer, "memory": _peak_memory()})
+    if error is not None:
+        return
+    answer["again_seconds"], _ = _timed(run_point, runs[0])
+    pipe.send({**answer, "memory": _peak_memory()})
+    for other in runs[1:]:
+        answer["shape_seconds"] = max(0.0, _timed(run_point, other)[0] - _timed(run_point, other)[0])
+        pipe.send({**answer, "memory": _peak_memory()})
 
 
 def _timed(run_point: RunPoint, run: Run) -> tuple[float, str | None]:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from featlab.theory.tied.starts import TiedStart
 
 _FROM_A_RUN = (
-    "a simulation of the same student that observes " + ", ".join(START) + " at time 0, from which it is predicted: "
+    "a simulation of the same student that observes " + ", ".join(START) + " at time 0 (as it does by itself up to 32 "
+    "neurons, and wider ones with observe=), from which it is predicted: "
     "`featlab compare` does that, and in Python `predict(..., start=simulate(...))`"
 )
 _MOST_NEURONS = 2**14
