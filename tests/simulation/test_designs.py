@@ -127,7 +127,11 @@ def test_tables_for_one_neuron_are_read_once_on_a_gpu_alone(monkeypatch):
     one = Demand(dim=1000, known=1, width=1, rows=3000, uses=10)
     assert type(choose(one, True, "virtual").design) is ReusedVirtual
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    for demand, kind in ((one, ReusedByOne), (replace(one, width=2), ReusedVirtual), (replace(one, uses=33), ReusedVirtual)):
+    for demand, kind in (
+        (one, ReusedByOne),
+        (replace(one, width=2), ReusedVirtual),
+        (replace(one, uses=33), ReusedVirtual),
+    ):
         design = choose(demand, True, "virtual", memory=10**9).design
         assert type(design) is kind
         assert design.bytes_per_seed() == ReusedVirtual(1000, 1, demand.width, 3000, uses=demand.uses).bytes_per_seed()
