@@ -4,8 +4,8 @@
     python -m benchmarks.passes 1e4 --largest 1e5    # for a CPU
     python -m benchmarks.passes --machine H200       # another name for the machine
 
-Tables as one neuron has them after ten questions, U (10, n) and noise Z (10, n), n = 3 DIM; then ten steps on one batch,
-with tables and retraced, the largest by default of n = 3*10^9 samples. A time is a median, of as many as
+Tables as one neuron has them after ten questions, U (10, n) and noise Z (10, n), n = 3 DIM; then ten steps on one
+batch, with tables and retraced, the largest by default of n = 3*10^9 samples. A time is a median, of as many as
 it takes until the middle half is within 5%; it is measured warm, and compilation apart.
 """
 
@@ -37,7 +37,8 @@ ASKED = STEPS
 # matrices read what was asked six times and coordinates twice, and besides 19.
 MOVED = {"gpu": 3 * (ASKED - 1) + 22, "cpu": 6 * ASKED + 2 * (2 + ASKED) + 19}
 # Two yardsticks for times, whatever the implementation: what the scheme moved whose goal was set, by reductions over U
-# and G; and the least with stored tables, U and Z read once on average half, two coordinates and a label, two rows written.
+# and G; and the least with stored tables: U and Z read once, half of them on average, two coordinates and a label read,
+# and two rows written.
 BEFORE, LEAST = 3 * ASKED + 2 * (2 + ASKED) + 19, 2 * (ASKED - 1) // 2 + 2 + 1 + 2
 
 

@@ -5,8 +5,8 @@ asked, is stored with Z, the noise of each, both (q, n), and not with the coordi
 
     G_r = f_r U_r + z_r - sum_(s<=r) <U_s, z_r> U_s = z_r + sum_(s<=r) A_rs U_s,
 
-for A (q, q), f Bartlett's factors, is the same for all samples. So G is never written: fields are w Z + (w A) U, and a
-pull-back is <G, D> = <Z, D> + A <U, D>, of sums that orthogonalising takes anyway. As many numbers are stored as before.
+as f, Bartlett's factors, and A = diag(f) - <U, z> (q, q) are those of all samples. So G is never written: fields are
+w Z + (w A) U, and a pull-back is <G, D> = <Z, D> + A <U, D>. As many numbers are stored as before.
 
 A step is a few loops over n samples, each of which reads a table once, and of that only rows that were written. After r
 questions they move, of each sample,
@@ -19,8 +19,8 @@ questions they move, of each sample,
     left - <U, left> U, of length 1        r of U, D 1, what is written 1:                     r + 2
     besides                                z drawn 1, both put into tables 4, the loss 2:          7
 
-in all 6 r + 22: over ten questions 49 on average, where the products of matrices of `ReusedVirtual` read its tables for
-84, and the rest comes to that. Sums with Z could be taken with the others of D, but a GPU has too few registers for so many.
+in all 6 r + 22: over ten questions 49 on average. The products of matrices of `ReusedVirtual` read its tables for 84, and
+move as much besides. (Sums with Z could be taken with the others of D; a GPU has too few registers for so many.)
 """
 
 from __future__ import annotations
