@@ -19,8 +19,8 @@ questions they move, of each sample,
     left - <U, left> U, of length 1        r of U, D 1, what is written 1:                     r + 2
     besides                                z drawn 1, both put into tables 4, the loss 2:          7
 
-in all 6 r + 22: over ten questions 49 on average. The products of matrices of `ReusedVirtual` read its tables for 84, and
-move as much besides. (Sums with Z could be taken with the others of D; a GPU has too few registers for so many.)
+in all 6 r + 22: over ten questions 49 on average. The products of matrices of `ReusedVirtual` read 84 of its tables and
+move 19 besides. (Sums with Z could be taken with the others of D; a GPU has too few registers for so many.)
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ frame.
 `FreshVirtual` is for batches that are read once: nothing is remembered, and before a new batch the weights
 are re-based to known + p coordinates. `ReusedVirtual` remembers: the batch's coordinates on the new axes,
 given the pull-back, are Q L + (I - U U^T) noise, where Q spans the part of D that was not asked before, L is
-the Bartlett factor and U collects all the Q.
+the Bartlett factor and U collects all the Q. (`one_neuron` has the same for one neuron on a GPU, with other tables.)
 """
 
 from __future__ import annotations
