@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -10,10 +11,11 @@ import numpy as np
 import pytest
 
 from featlab.errors import InvalidParameter
-from featlab.simulation.designs import chunks, virtual
+from featlab.simulation.designs import chunks, one_neuron, virtual
 from featlab.simulation.designs.choose import Demand, DoesNotFit, choose
 from featlab.simulation.designs.dense import Dense, Streamed
 from featlab.simulation.designs.dice import Dice
+from featlab.simulation.designs.one_neuron import ReusedByOne
 from featlab.simulation.designs.virtual import FreshVirtual, ReusedVirtual
 from featlab.simulation.random import fold, normal, root_key
 
@@ -78,13 +80,61 @@ def test_any_design_answers_like_a_matrix(kind):
     assert max(repeat_errors(design, said, batch)) < 1e-5
 
 
-def test_one_neuron_in_three_passes_answers_like_a_matrix(monkeypatch):
-    """As on a GPU: reductions in the place of products."""
-    monkeypatch.setattr(virtual, "_reads_once", lambda width, asked: True)
-    design = ReusedVirtual(dim=300, known=2, width=1, rows=200, uses=5)
-    said, batch = conversation(design, 4)
+BY_ONE = {"dim": 300, "known": 2, "width": 1, "rows": 200, "uses": 5}
+
+
+@functools.cache
+def by_one():
+    return conversation(ReusedByOne(**BY_ONE), 4)
+
+
+def test_one_neuron_on_a_gpu_is_answered_like_by_a_matrix():
+    said, batch = by_one()
     assert adjoint_error(said) < 1e-5
-    assert max(repeat_errors(design, said, batch)) < 1e-5
+    assert max(repeat_errors(ReusedByOne(**BY_ONE), said, batch)) < 1e-5
+    asked = np.asarray(batch.asked)[:4]
+    np.testing.assert_allclose(asked @ asked.T, np.eye(4), atol=2e-6)
+    assert not np.any(np.asarray(batch.asked)[4:])
+
+
+def test_one_neuron_on_a_gpu_is_told_what_it_is_told_on_a_cpu():
+    """The same key gives the same numbers; another question is far away."""
+    said, _ = by_one()
+    expected, _ = conversation(ReusedVirtual(**BY_ONE), 4)
+    for answers, others in zip(said, expected, strict=True):
+        for one, other in zip(answers, others, strict=True):
+            np.testing.assert_allclose(one, other, atol=2e-6 * float(jnp.max(jnp.abs(other))))
+    assert np.max(np.abs(said[3][3] - said[2][3])) > 1e-2 * np.max(np.abs(said[3][3]))
+
+
+def test_one_neuron_that_asks_again_leaves_no_new_direction():
+    """What is left is rounding, and would point anywhere: a zero row, and questions after it are answered."""
+    design, (said, batch) = ReusedByOne(**BY_ONE), by_one()
+    backward = jax.jit(design.backward)
+    _, batch = backward(batch, said[2][2])
+    assert not np.any(np.asarray(batch.asked)[4])
+    pull, _ = backward(by_one()[1], said[2][2] + 1e-3 * said[3][2])
+    np.testing.assert_allclose(pull[:, :7], (said[2][3] + 1e-3 * said[3][3])[:, :7], atol=1e-5 * np.max(said[2][3]))
+
+
+def test_control_coordinates_that_forget_what_was_asked_break_the_identity(monkeypatch):
+    monkeypatch.setattr(one_neuron, "_mixed", lambda numbers, matrix: 0 * numbers)
+    said, _ = conversation(ReusedByOne(**BY_ONE), 4)
+    assert adjoint_error(said) > 1e-3
+
+
+def test_tables_for_one_neuron_are_read_once_on_a_gpu_alone(monkeypatch):
+    one = Demand(dim=1000, known=1, width=1, rows=3000, uses=10)
+    assert type(choose(one, True, "virtual").design) is ReusedVirtual
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    for demand, kind in (
+        (one, ReusedByOne),
+        (replace(one, width=2), ReusedVirtual),
+        (replace(one, uses=33), ReusedVirtual),
+    ):
+        design = choose(demand, True, "virtual", memory=10**9).design
+        assert type(design) is kind
+        assert design.bytes_per_seed() == ReusedVirtual(1000, 1, demand.width, 3000, uses=demand.uses).bytes_per_seed()
 
 
 def test_control_unprojected_noise_breaks_the_identity(monkeypatch):

@@ -14,10 +14,11 @@ import pytest
 import featlab
 from featlab.simulation.devices import grouped, sample_devices
 
-DEVICES, SEEDS, LARGE = 4, 8, {"virtual": 160_000, "retraced": 20_000}
+DEVICES, SEEDS, LARGE = 4, 8, {"virtual": 160_000, "retraced": 20_000, "by one": 160_000}
 SCRIPT = """
 import json, jax, featlab
 from featlab.simulation import run
+from featlab.simulation.designs import choose
 
 start, placed, tables = run.start, [], []
 
@@ -27,14 +28,17 @@ def watched(problem, keys):
     placed.append([len(keys), weights.sharding.shard_shape(weights.shape)[0]])
     batch = getattr(carry.state, "batch", None)
     if hasattr(batch, "asked"):
-        tables.append([table.sharding.shard_shape(table.shape)[-1] for table in (batch.asked, batch.coordinates)])
+        kept = [part for part in jax.tree.leaves(batch) if part.ndim == 3 and part.shape[-1] > 1000]
+        tables.append([table.sharding.shard_shape(table.shape)[-1] for table in kept])
     return carry
 
 run.start = watched
 large = {}
-for design, samples in {large}.items():
+for name, samples in {large}.items():
+    choose.reads_once = lambda width, uses: name == "by one"  # as on a GPU
+    design = "virtual" if name == "by one" else name
     sizes = dict(dim=10_000, samples=samples, seeds=1, design=design, progress=False, observe="overlap")
-    large[design] = featlab.simulate("He3(h1)", featlab.ReusedBatch(2, 0.2), **sizes).overlap.values.ravel().tolist()
+    large[name] = featlab.simulate("He3(h1)", featlab.ReusedBatch(2, 0.2), **sizes).overlap.values.ravel().tolist()
 placed.clear()
 learner = featlab.OnlineSgd(0.002)
 found = featlab.simulate("tanh(h1)", learner, dim=200, times=[0, 1], seeds=range({seeds}), progress=False)
@@ -69,8 +73,10 @@ def test_seeds_are_spread_and_are_what_they_are_on_one_device(on_several: list) 
 @pytest.mark.parametrize("design", LARGE)
 def test_samples_of_a_large_seed_are_spread_and_are_what_they_are_on_one_device(on_several: list, design: str) -> None:
     _, _, _, tables, large = on_several
-    assert tables == [[LARGE["virtual"] // DEVICES] * 2]  # each device has its samples, not all
-    sizes = {"dim": 10_000, "samples": LARGE[design], "seeds": 1, "design": design, "observe": "overlap"}
+    each = LARGE["virtual"] // DEVICES
+    assert tables == [[each] * 2, [each] * 3]  # each device has its samples, not all
+    kind = "virtual" if design == "by one" else design
+    sizes = {"dim": 10_000, "samples": LARGE[design], "seeds": 1, "design": kind, "observe": "overlap"}
     here = featlab.simulate("He3(h1)", featlab.ReusedBatch(2, 0.2), progress=False, **sizes)
     np.testing.assert_allclose(large[design], here["overlap"].values.ravel(), atol=1e-6)
     assert abs(large[design][-1]) > 1e-3  # far from zero, so that equality says something

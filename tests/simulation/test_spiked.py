@@ -10,6 +10,7 @@ import pytest
 from featlab.errors import InvalidParameter
 from featlab.learners import Extragradient, GiantSteps, OnlineSgd, RandomFeatures, ReusedBatch, TwoLayer
 from featlab.simulation import simulate
+from featlab.simulation.designs import choose
 from featlab.simulation.designs.spiked import SpikedDesign
 from featlab.targets import Isotropic, Spiked, target
 
@@ -63,6 +64,16 @@ def reference(name: str) -> Reference:
 @pytest.mark.parametrize(("name", "design"), DESIGNS)
 def test_law_is_that_of_a_plain_loop(name: str, design: str) -> None:
     assert smallest_level(simulated(name, design), reference(name)) > LEVEL
+
+
+def test_law_for_one_neuron_on_a_gpu_is_that_of_a_plain_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables that are read once, seeds side by side; the same numbers as on a CPU, to rounding."""
+    expected = simulated("reuse", "virtual")
+    monkeypatch.setattr(choose, "reads_once", lambda width, uses: True)
+    run = simulated("reuse", "virtual")
+    assert smallest_level(run, reference("reuse")) > LEVEL
+    np.testing.assert_allclose(run.overlap, expected.overlap, atol=1e-5)
+    assert np.any(run.overlap.values != expected.overlap.values)  # another program
 
 
 def test_control_a_pull_back_that_forgets_the_spike_is_refused(compiled_anew: pytest.MonkeyPatch) -> None:

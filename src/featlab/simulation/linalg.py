@@ -186,21 +186,3 @@ def combined(numbers: Array, columns: Any) -> Any:
     for place, column in enumerate(columns):
         total = total + numbers[place] * column
     return total
-
-
-def extended(basis: Array, row: Array, noise: Array, factor: Array) -> tuple[Array, Array, Array]:
-    """row (n,) = c basis + nu q as `split` has it: nu, q, and factor q + (I - P) noise, P on the basis and q.
-
-    Three passes over the basis (l, n): inner products with row and noise; with what is left of the row; and for what is
-    written. `split` and `off` take six. The norm is that of what is left, less its small part in the basis.
-    """
-    first, mixed, (whole,) = inner_products([(basis, row), (basis, noise), ([row], row)])
-    left = row - combined(first, basis)
-    along, (square, crossed) = inner_products([(basis, left), ([left, noise], left)])
-    least = ROUNDINGS * jnp.finfo(row.dtype).eps
-    new = (square > least**2 * whole) & (square > jnp.sum(along**2))
-    norm = jnp.where(new, jnp.sqrt(jnp.where(new, square - jnp.sum(along**2), 1)), 0)
-    scale = jnp.where(new, 1 / jnp.where(new, norm, 1), 0)
-    q = scale * (left - combined(along, basis))
-    own = scale * (crossed - jnp.sum(along * mixed))
-    return norm, q, (factor - own) * q + (noise - combined(mixed, basis))

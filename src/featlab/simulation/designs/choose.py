@@ -15,6 +15,7 @@ from featlab.machine import Memory
 from featlab.machine import memory as process_memory
 from featlab.simulation.designs.dense import Dense, Streamed
 from featlab.simulation.designs.dice import Dice
+from featlab.simulation.designs.one_neuron import ReusedByOne, reads_once
 from featlab.simulation.designs.protocol import Design
 from featlab.simulation.designs.retraced import Retraced
 from featlab.simulation.designs.triangular import Triangular
@@ -238,7 +239,7 @@ def _virtual(demand: Demand) -> Any:  # a Design; where samples are compared, on
     if demand.compared:
         return Triangular(*sizes)
     if demand.uses > 1:
-        return ReusedVirtual(*sizes, uses=demand.uses)
+        return (ReusedByOne if reads_once(demand.width, demand.uses) else ReusedVirtual)(*sizes, uses=demand.uses)
     return FreshVirtual(*sizes, normed=demand.normed)
 
 

@@ -9,7 +9,7 @@ frame.
 `FreshVirtual` is for batches that are read once: nothing is remembered, and before a new batch the weights
 are re-based to known + p coordinates. `ReusedVirtual` remembers: the batch's coordinates on the new axes,
 given the pull-back, are Q L + (I - U U^T) noise, where Q spans the part of D that was not asked before, L is
-the Bartlett factor and U collects all the Q.
+the Bartlett factor and U collects all the Q. (`one_neuron` has the same for one neuron on a GPU, with other tables.)
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
@@ -27,28 +26,13 @@ from featlab.errors import InvalidParameter
 from featlab.simulation.designs.chunks import chunk_count, chunk_size, within
 from featlab.simulation.designs.protocol import Rule
 from featlab.simulation.devices import over_samples
-from featlab.simulation.linalg import (
-    MANY,
-    extended,
-    grown_triangle,
-    inner_products,
-    lower_triangle,
-    off,
-    product,
-    split,
-)
+from featlab.simulation.linalg import grown_triangle, lower_triangle, off, product, split
 from featlab.simulation.random import bartlett, fold, named, normal
 
 _BLOCK_STEPS = 64
 _BLOCK_NUMBERS = 2**12
 # Between two of these a dimension may be left open when a program is compiled: drawing norms takes the same steps.
 _LEVELS = (2, 256, 2048, 2**26)
-
-
-def _reads_once(width: int, asked: int) -> bool:
-    """Whether a question is answered by reductions that read a table once, as is faster on GPUs: by a third for one
-    neuron. A CPU's products of matrices are faster; and after many questions it takes three orthogonalisations."""
-    return width == 1 and asked <= MANY and jax.default_backend() != "cpu"
 
 
 def least_of(dim: int) -> int:
@@ -270,8 +254,6 @@ class ReusedVirtual(Framed):
     def backward(self, batch: ReusedBatch, duals: Array) -> tuple[Array, ReusedBatch]:
         """D^T G on the axes in use; on p new axes the drawn factor, and the batch's coordinates there."""
         key, first = fold(batch.key, batch.times), self.base + batch.times * self.width
-        if _reads_once(self.width, len(batch.asked)):
-            return self._one(batch, duals[:, 0], key, first)
         _, lower, fresh = split(batch.asked, duals.T)
         factor = bartlett(named(key, "factor"), self.width, 1.0 * self.dim - first, dtype=self.dtype)
         asked = lax.dynamic_update_slice_in_dim(batch.asked, fresh, batch.times * self.width, axis=0)
@@ -281,20 +263,6 @@ class ReusedVirtual(Framed):
         # Read after the new axes are written, never before: only then does the compiler write in place.
         pull = lax.dynamic_update_slice_in_dim(product(coordinates, duals).T, product(lower, factor), first, axis=1)
         return pull, ReusedBatch(batch.key, coordinates, asked, batch.times + 1)
-
-    def _one(self, batch: ReusedBatch, duals: Array, key: Array, first: Array) -> tuple[Array, ReusedBatch]:
-        """`backward` of one neuron, in three passes over what was asked, U, and one over the coordinates G.
-
-        A step of one neuron then reads 3 uses + 2 frame numbers of the tables for each sample, its `forward` included,
-        where products of matrices read 6 uses + 2 frame; fields, labels, D, noise and what is written are 19 more.
-        """
-        factor = bartlett(named(key, "factor"), 1, 1.0 * self.dim - first, dtype=self.dtype)[0, 0]
-        noise = self.noise(batch.key, batch.times)[0]
-        norm, fresh, new = extended(batch.asked, duals, noise, factor)
-        asked = lax.dynamic_update_slice_in_dim(batch.asked, fresh[None], batch.times, axis=0)
-        coordinates = lax.dynamic_update_slice_in_dim(batch.coordinates, new[None], first, axis=0)
-        pull = inner_products([(coordinates, duals)])[0].at[first].set(norm * factor)
-        return pull[None], ReusedBatch(batch.key, coordinates, asked, batch.times + 1)
 
     def bytes_per_seed(self, swept: bool = False) -> int:
         """The tables, and a few fields while a question is answered."""
