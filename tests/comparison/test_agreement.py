@@ -267,3 +267,22 @@ def test_measurements_may_bring_their_errors() -> None:
 def test_misuse(left: xr.Dataset, right: xr.Dataset, options: dict[str, object], name: str) -> None:
     with pytest.raises(InvalidParameter, match=f"^{name}: got"):
         compare(left, right, **options)  # type: ignore[arg-type]
+
+
+def test_at_one_size_a_limit_of_many_samples_is_allowed_the_noise_of_a_batch() -> None:
+    """sqrt(d/n) of each value: a fifth off is no contradiction at n = 16 d, and cannot be told; at n = 10^4 d it is one,
+    and more seeds are not what would tell."""
+    limit = prediction(TRUTH).assign_attrs(limit="samples")
+    few, many = (
+        measurement(0.8 * TRUTH, noise=0.001).assign_attrs(dim=100, samples=ratio * 100) for ratio in (16, 10_000)
+    )
+    found = compare(limit, few)
+    assert found.allowance == "sqrt(d/n) = 0.25 of each predicted value"
+    assert found.verdict is Agreement.CANNOT_TELL
+    assert "what is allowed for one size is more than that by itself; several sizes measure it, or more samples" in (
+        found.reason
+    )
+    assert "The allowance for finite n is" in found.reason
+    assert compare(limit, many).verdict is Agreement.DISAGREES
+    assert compare(prediction(TRUTH), few).verdict is Agreement.DISAGREES  # 1/sqrt(d) of a limit of large d
+    assert compare(limit, few, allowance=0.01).verdict is Agreement.DISAGREES

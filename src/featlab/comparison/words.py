@@ -86,17 +86,35 @@ def silence_words(found: Found) -> str:
     if lacking:
         error = f"{found.resolution:.0%}" if np.isfinite(found.resolution) else "any factor"
         why = (
-            f"one that is wrong by {WRONG_BY:.0%} would not have been rejected either (it takes {error}): more seeds, "
-            "or a larger dimension."
+            f"one that is wrong by {WRONG_BY:.0%} would not have been rejected either (it takes {error}): "
+            f"{_what_would_tell(found, lacking)}."
         )
     else:
         few = "; ".join(f"{one.told} of {one.counted} of {one.quantity.name}" for one in found.judged)
         why = (
             f"too few points tell one that is wrong by {WRONG_BY:.0%}, each by itself ({few}): more seeds, later "
-            "times, or a larger dimension."
+            f"times, or {_larger(found)}."
         )
     said = f"nothing contradicts the prediction ({_within(found)}), but {why}"
     return " ".join([said, *_share_of_bound(found), *_left_out(found)])
+
+
+def _what_would_tell(found: Found, lacking: Sequence[Tested]) -> str:
+    """More seeds do not help where what is allowed for the size leaves no room for them."""
+    if any(np.all(one.quantity.allowance > WRONG_BY * one.quantity.scale) for one in lacking):
+        return (
+            f"what is allowed for one size is more than that by itself; several sizes measure it, or {_larger(found)}"
+        )
+    return f"more seeds, or {_larger(found)}"
+
+
+def _larger(found: Found) -> str:
+    return "more samples" if _of_samples(found) else "a larger dimension"
+
+
+def _of_samples(found: Found) -> bool:
+    """Whether the prediction is for n to infinity at the given d."""
+    return bool(found.prediction.attrs.get("limit") == "samples")
 
 
 def nothing_words(found: Found) -> str:
@@ -137,7 +155,8 @@ def _share_of_bound(found: Found) -> list[str]:
     share = found.worst.allowance_share
     if found.extrapolated or share < 0.005:
         return []
-    return [f"The allowance for finite d is {share:.0%} of the bound there."]
+    finite = "n" if _of_samples(found) else "d"
+    return [f"The allowance for finite {finite} is {share:.0%} of the bound there."]
 
 
 def _finite_size(found: Found) -> list[str]:

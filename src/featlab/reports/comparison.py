@@ -57,8 +57,8 @@ def _how(run: ComparedRun) -> str:
     """What was measured, and what z counts."""
     if run.others:
         return f"Measured at {run.measured}; z counts standard errors of the limit, nothing is allowed."
-    allowance = run.comparison.allowance
-    return f"One size; allowance for finite d: {allowance}. z counts standard errors beyond it."
+    allowance, finite = run.comparison.allowance, "n" if run.prediction.attrs["limit"] == "samples" else "d"
+    return f"One size; allowance for finite {finite}: {allowance}. z counts standard errors beyond it."
 
 
 def prediction_text(prediction: xr.Dataset, learner: Learner, student: Student | None) -> Group:
