@@ -270,8 +270,8 @@ def test_misuse(left: xr.Dataset, right: xr.Dataset, options: dict[str, object],
 
 
 def test_at_one_size_a_limit_of_many_samples_is_allowed_the_noise_of_a_batch() -> None:
-    """sqrt(d/n) of each value: a fifth off is no contradiction at n = 16 d, and cannot be told; at n = 10^4 d it is one,
-    and more seeds are not what would tell."""
+    """sqrt(d/n) of each value: a fifth off is no contradiction at n = 16 d, and cannot be told, by more seeds neither;
+    at n = 10^4 d it is one."""
     limit = prediction(TRUTH).assign_attrs(limit="samples")
     few, many = (
         measurement(0.8 * TRUTH, noise=0.001).assign_attrs(dim=100, samples=ratio * 100) for ratio in (16, 10_000)
@@ -279,7 +279,7 @@ def test_at_one_size_a_limit_of_many_samples_is_allowed_the_noise_of_a_batch() -
     found = compare(limit, few)
     assert found.allowance == "sqrt(d/n) = 0.25 of each predicted value"
     assert found.verdict is Agreement.CANNOT_TELL
-    assert "what is allowed for one size is more than that by itself; several sizes measure it, or more samples" in (
+    assert "what one size is allowed is more than that by itself; several sizes measure it, or more samples" in (
         found.reason
     )
     assert "The allowance for finite n is" in found.reason
