@@ -279,10 +279,25 @@ def test_at_one_size_a_limit_of_many_samples_is_allowed_the_noise_of_a_batch() -
     found = compare(limit, few)
     assert found.allowance == "sqrt(d/n) = 0.25 of each predicted value"
     assert found.verdict is Agreement.CANNOT_TELL
-    assert "what one size is allowed is more than that by itself; several sizes measure it, or more samples" in (
+    assert "what is allowed for one size is more than that by itself; several sizes measure it, or more samples" in (
         found.reason
     )
     assert "The allowance for finite n is" in found.reason
     assert compare(limit, many).verdict is Agreement.DISAGREES
     assert compare(prediction(TRUTH), few).verdict is Agreement.DISAGREES  # 1/sqrt(d) of a limit of large d
     assert compare(limit, few, allowance=0.01).verdict is Agreement.DISAGREES
+
+
+def test_signs_that_cancel_say_what_would_tell() -> None:
+    """Each seed has its own prediction, of either sign; their mean tells nothing, however many seeds there are."""
+    signs = np.resize([1.0, -1.0], 12)[:, None, None, None]
+    run = measurement(TRUTH, noise=0.01)
+    run = run.assign(overlap=signs * run["overlap"])
+    each = prediction(signs * TRUTH[None], seeds=True)
+    found = compare(each, run)
+    assert found.verdict is Agreement.CANNOT_TELL
+    assert "The signs of overlap differ from seed to seed and cancel in the mean: signless compares" in found.reason
+    assert compare(each, run, signless=True).verdict is Agreement.AGREES
+    silent = compare(prediction(TRUTH), measurement(TRUTH, noise=1.0))
+    assert silent.verdict is Agreement.CANNOT_TELL
+    assert "signs" not in silent.reason

@@ -22,14 +22,12 @@ import xarray as xr
 from featlab.comparison.allowance import FiniteSize, allowed
 from featlab.comparison.quantity import ComparedQuantity, Point, compared_quantity, sizes_of
 from featlab.comparison.rung import rung_of
-from featlab.comparison.tested import WRONG_BY, Tested
+from featlab.comparison.tested import TELLING, WRONG_BY, Tested
 from featlab.comparison.words import Found, agreement_words, disagreement_words, nothing_words, silence_words
 from featlab.errors import InvalidParameter
 from featlab.shown import Shown, written
 
 LEVEL = 0.01
-# The share of a quantity's points that must tell, each by itself, for the quantity to agree.
-TELLING = 0.5
 _DEFAULT_NAMES = ("overlap", "norm", "risk")
 _OTHER_NAMES = ("subspace", "first_overlap", "growth")  # of learners that have none of these
 

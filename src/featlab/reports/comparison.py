@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ from featlab.comparison.curves import Curve, along, curves, is_stepwise
 from featlab.comparison.recovery import shown_scale
 from featlab.learners.protocol import Learner, Student
 from featlab.reports.simulation import found_words, number_table, order_parameter_table, run_title, shown_times
+from featlab.reports.wording import sentence_in_options
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -48,9 +50,14 @@ def comparison_text(run: ComparedRun, learner: Learner, student: Student | None)
         run_title(simulation.attrs["target"], sizes, learner, student),
         *(table for one in quantities for table in _tables(one, shown_scale(one.name, simulation))),
         Text(),
-        Text.assemble(verdict, f": {comparison.reason}"),
-        *(Text(note, style="dim") for note in notes),
+        Text.assemble(verdict, f": {_typed(comparison.reason, learner, student)}"),
+        *(Text(_typed(note, learner, student), style="dim") for note in notes),
     )
+
+
+def _typed(words: str, learner: Learner, student: Student | None) -> str:
+    """With the options of a command for the fields of a learner and its student."""
+    return sentence_in_options(words, {field.name for one in (learner, student) if one for field in fields(one)})
 
 
 def _how(run: ComparedRun) -> str:
@@ -65,7 +72,8 @@ def prediction_text(prediction: xr.Dataset, learner: Learner, student: Student |
     """The screen: what was asked, the predicted order parameters over time, which limit it is."""
     about = prediction.attrs
     sizes = _LIMITS[about["limit"]].format(dim=about["dim"])
-    outcome = f"Outcome: {about['outcome']}" + (f"; {about['remedy']}." if about["remedy"] else ".")
+    remedy = _typed(about["remedy"], learner, student)
+    outcome = f"Outcome: {about['outcome']}" + (f"; {remedy}." if remedy else ".")
     return Group(
         run_title(about["target"], sizes, learner, student),
         order_parameter_table(prediction.expand_dims("seed"), shown_times(prediction.sizes["time"])),

@@ -137,14 +137,14 @@ def _shortened(description: str) -> str:
 def _over_time(values: Floats, form: str = ".4f") -> list[str]:
     """The median over the seeds that have a value, at each time of (seed, time)."""
     present = (row[np.isfinite(row)] for row in values.T)
-    return [f"{np.median(row):{form}}" if row.size else "-" for row in present]
+    return [f"{np.median(row):z{form}}" if row.size else "-" for row in present]
 
 
 def _mean(values: Floats) -> str:
     mean, error = mean_and_error(values) or (None, None)
     if mean is None:
         return "-"
-    return f"{mean:.4f}" if error is None else f"{mean:.4f} +- {error:.4f}"
+    return f"{mean:z.4f}" if error is None else f"{mean:z.4f} +- {error:.4f}"
 
 
 def _outcomes(dataset: xr.Dataset) -> str:
