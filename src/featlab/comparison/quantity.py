@@ -27,7 +27,7 @@ _SCATTERLESS = 1e-6
 # Below this share of its largest change a curve has hardly left its start; what moves by less than this has arrived.
 _HARDLY, _STANDING = 0.1, 1e-3
 # With a larger share of runs that are not converged, their end is not what theory describes.
-_FEW_UNFINISHED = 0.25
+FEW_UNFINISHED = 0.25
 # Sorted, or absolute values: a kink where they are predicted to vanish.
 _KINKED = ("subspace", "spectrum")
 
@@ -270,7 +270,7 @@ def _described(first: Rung, prediction: xr.Dataset, measurements: Sequence[xr.Da
         return np.ones(shape, dtype=bool)
     axis = first.difference.dims.index("time")
     described = np.zeros(shape, dtype=bool)
-    if shape[axis] > 1 and all(_unfinished(one) <= _FEW_UNFINISHED for one in measurements):
+    if shape[axis] > 1 and all(_unfinished(one) <= FEW_UNFINISHED for one in measurements):
         moved, error = np.abs(np.diff(first.simulation.values, axis=axis)), first.scatter.values
         arrived = np.take(moved, -1, axis) <= np.maximum(np.take(error, -1, axis), _STANDING * size)
         np.moveaxis(described, axis, 0)[-1] = arrived

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.stats
 import xarray as xr
 
-from featlab.comparison.quantity import ComparedQuantity, Point, sizes_of
+from featlab.comparison.quantity import FEW_UNFINISHED, ComparedQuantity, Point, sizes_of
 from featlab.comparison.tested import TELLING, WRONG_BY, Tested
 from featlab.outcome import Outcome
 
@@ -146,15 +146,25 @@ def nothing_words(found: Found) -> str:
     if failed != "ok":
         why = f"the prediction is {failed}; {prediction.attrs['remedy']}"
     elif prediction.attrs.get("describes", "path") == "end":
-        why = (
-            "theory describes where it ends, not the path there, and at the last times it still moves: more iterations"
-        )
+        why = f"theory describes where it ends, not the path there, and {_on_the_way(found)}"
     elif any(np.any(one.quantity.compared) for one in found.tested):
         why = "the start is what both were told; look at later times"
     else:
         why = "take at least two seeds"
     nothing = f"there is no point of evidence at which both have a value and an error: {why}."
     return " ".join([nothing, *_left_out(found)])
+
+
+def _on_the_way(found: Found) -> str:
+    """Why there is no end to judge, at the size where the most runs have not come to theirs."""
+    outcomes = [np.atleast_1d(one.get("outcome", xr.DataArray(Outcome.OK.value)).values) for one in found.measurements]
+    shares = [float(np.mean(one == Outcome.NOT_CONVERGED.value)) for one in outcomes]
+    most = int(np.argmax(shares))
+    if shares[most] <= FEW_UNFINISHED:
+        return "at the last times it still moves: more iterations"
+    where = f" at d = {found.measurements[most].attrs['dim']:,}" if found.extrapolated else ""
+    runs = f"{round(shares[most] * outcomes[most].size)} of {outcomes[most].size} runs{where}"
+    return f"{runs} have not come to theirs: more iterations, or {_larger(found)}"
 
 
 def _within(found: Found) -> str:
