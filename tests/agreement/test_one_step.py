@@ -268,7 +268,7 @@ def test_giant_steps_follow_the_recursion():
 )
 def test_readouts_as_simulated(text, learner, student, batch):
     """d = 300, 8 seeds: within 3 standard errors of the mean and a finite-size allowance of 1/sqrt(d) = 6% of the risk
-    beyond the label noise. Refused: a fit to as many samples as one likes."""
+    beyond the label noise. Refused: random features fitted to as many samples as one likes; a step that is not seen."""
     dim, of = 300, target(text)
     run = simulate(of, learner, dim=dim, samples=batch, seeds=8, student=student, observe=("risk",), progress=False)
     steps = np.array(run.step.values)
@@ -280,6 +280,9 @@ def test_readouts_as_simulated(text, learner, student, batch):
     allowed = 3 * error + predicted.values["risk"] / np.sqrt(dim)
     assert np.all(np.abs(mean - predicted.values["risk"]) < allowed)
     assert np.all(np.abs(mean - 1.2 * predicted.values["risk"]) > allowed)
-    many = replace(learner, samples=10**7)
-    wrong = predict_readout(Question(of, many, student, dim, batch, steps), origin).values["risk"]
-    assert np.all(np.abs(mean - wrong) > allowed)
+    if batch is None:
+        many = replace(learner, samples=10**7)
+        wrong = predict_readout(Question(of, many, student, dim, batch, steps), origin).values["risk"]
+    else:
+        wrong = predicted.values["risk"][:-1]
+    assert abs(mean[-1] - wrong[-1]) > allowed[-1]

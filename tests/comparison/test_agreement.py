@@ -288,16 +288,32 @@ def test_at_one_size_a_limit_of_many_samples_is_allowed_the_noise_of_a_batch() -
     assert compare(limit, few, allowance=0.01).verdict is Agreement.DISAGREES
 
 
-def test_signs_that_cancel_say_what_would_tell() -> None:
-    """Each seed has its own prediction, of either sign; their mean tells nothing, however many seeds there are."""
-    signs = np.resize([1.0, -1.0], 12)[:, None, None, None]
+def test_signs_that_cancel_in_the_mean_do_not_cancel_errors() -> None:
+    """Each seed has its own prediction, of either sign: a factor in it is refused, however signs fall."""
+    signs = np.resize([1.0, -1.0, -1.0], 12)[:, None, None, None]
     run = measurement(TRUTH, noise=0.01)
     run = run.assign(overlap=signs * run["overlap"])
-    each = prediction(signs * TRUTH[None], seeds=True)
-    found = compare(each, run)
-    assert found.verdict is Agreement.CANNOT_TELL
-    assert "The signs of overlap differ from seed to seed and cancel in the mean: signless compares" in found.reason
-    assert compare(each, run, signless=True).verdict is Agreement.AGREES
-    silent = compare(prediction(TRUTH), measurement(TRUTH, noise=1.0))
-    assert silent.verdict is Agreement.CANNOT_TELL
-    assert "signs" not in silent.reason
+    for factor, verdict in ((1.0, Agreement.AGREES), (1.2, Agreement.DISAGREES), (0.8, Agreement.DISAGREES)):
+        found = compare(prediction(factor * signs * TRUTH[None], seeds=True), run, allowance=0.0)
+        assert found.verdict is verdict
+        shown = found.quantities["overlap"]
+        np.testing.assert_allclose(shown.theory, -factor * TRUTH)  # the size, with the sign of most
+        np.testing.assert_allclose(shown.simulation, -TRUTH, atol=0.02)
+        np.testing.assert_allclose(shown.limit, shown.simulation)
+    data = measurement(-TRUTH, noise=0.01)
+    same = compare(prediction(np.repeat(-TRUTH[None], 12, axis=0), seeds=True), data).quantities["overlap"]
+    np.testing.assert_allclose(same.theory, -TRUTH)
+    np.testing.assert_allclose(same.z, compare(prediction(-TRUTH), data).quantities["overlap"].z)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.2])
+def test_finite_size_with_the_sign_of_each_seed_is_no_disagreement(factor: float) -> None:
+    """A correction of 30/d of the value: seeds of either sign in unequal numbers would make it no power of d."""
+    rng, predicted, measured = np.random.default_rng(3), [], []
+    for dim in (100, 400, 1600):
+        signs = rng.choice([-1.0, 1.0], size=12)[:, None, None, None]
+        run = measurement(TRUTH * (1 - 30 / dim), noise=0.005, dim=dim, key=dim)
+        predicted.append(prediction(factor * signs * TRUTH[None], seeds=True))
+        measured.append(run.assign(overlap=signs * run["overlap"]))
+    found = compare(predicted, measured)
+    assert found.verdict is (Agreement.AGREES if factor == 1.0 else Agreement.DISAGREES), found

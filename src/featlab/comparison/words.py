@@ -11,7 +11,7 @@ import scipy.stats
 import xarray as xr
 
 from featlab.comparison.quantity import FEW_UNFINISHED, ComparedQuantity, Point, sizes_of
-from featlab.comparison.tested import TELLING, WRONG_BY, Tested
+from featlab.comparison.tested import WRONG_BY, Tested
 from featlab.outcome import Outcome
 
 # The chance at which a difference at the size asked for is worth a word.
@@ -95,8 +95,6 @@ def silence_words(found: Found) -> str:
             f"too few points tell one that is wrong by {WRONG_BY:.0%}, each by itself ({few}): more seeds, later "
             f"times, or {_larger(found)}."
         )
-        lacking = [one for one in found.judged if one.told < TELLING * one.counted]
-    why += _signs(found, lacking)
     said = f"nothing contradicts the prediction ({_within(found)}), but {why}"
     return " ".join([said, *_share_of_bound(found), *_left_out(found)])
 
@@ -108,26 +106,6 @@ def _what_would_tell(found: Found, lacking: Sequence[Tested]) -> str:
             f"what is allowed for one size is more than that by itself; several sizes measure it, or {_larger(found)}"
         )
     return f"more seeds, or {_larger(found)}"
-
-
-def _signs(found: Found, lacking: Sequence[Tested]) -> str:
-    """Where each seed has a prediction of its own, of either sign, the mean is small whatever their sizes: no number of
-    seeds tells it from one that is wrong by a factor."""
-    names = [one.quantity.name for one in lacking if not one.quantity.signless]
-    signed = [name for name in names if _cancels(found.prediction[name])]
-    if not signed:
-        return ""
-    which = " and ".join(signed)
-    return f" The signs of {which} differ from seed to seed and cancel in the mean: signless compares sizes."
-
-
-def _cancels(prediction: xr.DataArray) -> bool:
-    """Whether the mean over seeds of most numbers is less than half of their size."""
-    if "seed" not in prediction.dims:
-        return False
-    size = abs(prediction).mean("seed").values
-    small = abs(prediction.mean("seed")).values < 0.5 * size
-    return bool(np.sum(small) > 0.5 * np.sum(size > 0))
 
 
 def _larger(found: Found) -> str:
