@@ -64,7 +64,7 @@ def _how(run: ComparedRun) -> str:
     """What was measured, and what z counts."""
     if run.others:
         return f"Measured at {run.measured}; z counts standard errors of the limit, nothing is allowed."
-    allowance, finite = run.comparison.allowance, "n" if run.prediction.attrs["limit"] == "samples" else "d"
+    allowance, finite = run.comparison.allowance, "n" if run.prediction.attrs.get("limit") == "samples" else "d"
     return f"One size; allowance for finite {finite}: {allowance}. z counts standard errors beyond it."
 
 
