@@ -77,7 +77,7 @@ def test_cannot_tell_says_what_it_would_take() -> None:
     found = compare(prediction(TRUTH), measurement(TRUTH, noise=0.4, seeds=6, key=3))
     assert found.verdict is Agreement.CANNOT_TELL
     assert found.resolution > 0.2
-    assert f"(it takes {found.resolution:.0%}): more seeds" in found.reason
+    assert f"(of overlap it takes {found.resolution:.0%}): more seeds" in found.reason
     with pytest.raises(AssertionError, match="cannot tell"):
         assert_agrees(prediction(TRUTH), measurement(TRUTH, noise=0.4, seeds=6, key=3))
 

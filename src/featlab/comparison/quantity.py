@@ -194,7 +194,7 @@ def compared_quantity(
         smooth = not signless and name not in _KINKED
         values = np.maximum(np.abs(first.theory.values), np.abs(first.simulation.values))
         estimates = in_the_limit(_differences(rungs, measurements, size), smooth, chance, scale=values)
-    theory, simulation, difference = (first.sign * part for part in (first.theory, first.simulation, first.difference))
+    theory, simulation, difference = (part * first.sign for part in (first.theory, first.simulation, first.difference))
     rounding = _ROUNDING.get(str(measurements[0].attrs.get("dtype")), _ROUNDING["float64"]) * size
     return ComparedQuantity(
         name=name,

@@ -84,9 +84,10 @@ def silence_words(found: Found) -> str:
     """That nothing contradicts, and what it would take to tell."""
     lacking = [one for one in found.judged if one.resolution > WRONG_BY]
     if lacking:
-        error = f"{found.resolution:.0%}" if np.isfinite(found.resolution) else "any factor"
+        error = f"{found.resolution:.0%}" if np.isfinite(found.resolution) else "more than any factor"
+        names = " and ".join(one.quantity.name for one in lacking)
         why = (
-            f"one that is wrong by {WRONG_BY:.0%} would not have been rejected either (it takes {error}): "
+            f"one that is wrong by {WRONG_BY:.0%} would not have been rejected either (of {names} it takes {error}): "
             f"{_what_would_tell(found, lacking)}."
         )
     else:

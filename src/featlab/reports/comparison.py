@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Group
@@ -57,7 +57,8 @@ def comparison_text(run: ComparedRun, learner: Learner, student: Student | None)
 
 def _typed(words: str, learner: Learner, student: Student | None) -> str:
     """With the options of a command for the fields of a learner and its student."""
-    return sentence_in_options(words, {field.name for one in (learner, student) if one for field in fields(one)})
+    descriptions: tuple[Any, ...] = tuple(one for one in (learner, student) if one is not None)
+    return sentence_in_options(words, {field.name for one in descriptions for field in fields(one)})
 
 
 def _how(run: ComparedRun) -> str:
