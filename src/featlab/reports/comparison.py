@@ -79,7 +79,7 @@ def prediction_text(prediction: xr.Dataset, learner: Learner, student: Student |
         run_title(about["target"], sizes, learner, student),
         order_parameter_table(prediction.expand_dims("seed"), shown_times(prediction.sizes["time"])),
         Text("\n".join([outcome, *found_words(prediction.expand_dims("seed"))])),
-        Text(about["words"], style="dim"),
+        Text(_typed(about["words"], learner, student), style="dim"),
     )
 
 
