@@ -29,15 +29,21 @@ def test_overlap_of_the_first_layer_follows_the_recursion():
     assert run.attrs["design"] == "virtual"
     measured = run.first_overlap.values.astype(float)
 
-    def agrees(signal):
-        how = {"steps": 3, "step_size": 20.0, "positive": 24, "negative": 24, **SIZES}
-        predicted = np.array([fresh_overlaps(signal, start=seed[0], **how) for seed in measured])
-        return np.allclose(measured, predicted, rtol=ALLOWED)
+    def predicted(signal, **other):
+        how = {"steps": 3, "step_size": 20.0, "positive": 24, "negative": 24, **SIZES, **other}
+        return np.array([fresh_overlaps(signal, start=seed[0], **how) for seed in measured])
+
+    def agrees(signal, **other):
+        return np.allclose(measured, predicted(signal, **other), rtol=ALLOWED)
 
     signal = tree_signal(tree, 1500)
     assert agrees(signal)
     for factor in (0.8, 1.2):
         assert not agrees(Signal(factor * signal.strength, signal.second_moment))
+    assert not agrees(signal, samples=10**12), "without the noise of a batch"
+    assert not agrees(signal, positive=48, negative=0), "as if all blocks had one sign"
+    late = predicted(signal)[:, [0, 0, 1, 2]]
+    assert not np.allclose(measured, late, rtol=ALLOWED), "one step off"
 
 
 def test_quadratic_kernel_leaves_what_the_formula_says():

@@ -13,6 +13,9 @@ import pytest
 from featlab import KernelRidge, Spiked, predict, simulate
 from featlab.learners.kernel_functions import Exponential
 from featlab.targets import target
+from featlab.theory.kernels import spiked
+from featlab.theory.kernels.isotropic import DegreeEnergies, isotropic_risk
+from featlab.theory.kernels.predictor import degree_energies
 from featlab.theory.kernels.staircase import kernel_floor
 from tests.simulation import reference_kernels as plain
 
@@ -28,7 +31,9 @@ TEXT = "tanh(h1) + cos(1.5*h1)"
     ],
     ids=["spike", "spike not aligned, relu features"],
 )
-def test_risk_and_captured_share(kernel, penalty, inputs):
+def test_risk_and_captured_share(kernel, penalty, inputs, monkeypatch):
+    """Controls, besides: as if there were no spike; and for relu features, whose ridge leaves more to know, V = 0,
+    without what a sample does not tell of the others (1% of the exponential kernel's captured share)."""
     of, learner = target(TEXT, inputs=inputs), KernelRidge(kernel, penalty / SAMPLES, test_samples=2**11)
     found = simulate(of, learner, dim=DIM, samples=SAMPLES, seeds=10, key=77, progress=False)
     wanted = predict(of, learner, dim=DIM, samples=SAMPLES)
@@ -37,6 +42,11 @@ def test_risk_and_captured_share(kernel, penalty, inputs):
         assert _within_five_percent(measured, value)
         assert not _within_five_percent(measured, 1.2 * value)
         assert not _within_five_percent(measured, value / 1.2)
+    risk = float(found.risk.mean())
+    assert not _within_five_percent(risk, float(predict(TEXT, learner, dim=DIM, samples=SAMPLES).risk[0])), "no spike"
+    if kernel == "arc-cosine-1":
+        monkeypatch.setattr(spiked, "_fixed_point", _without_self_consistency)
+        assert not _within_five_percent(risk, float(predict(of, learner, dim=DIM, samples=SAMPLES).risk[0]))
 
 
 def test_from_n_of_order_d_only_the_linear_part_is_learned():
@@ -48,6 +58,10 @@ def test_from_n_of_order_d_only_the_linear_part_is_learned():
     floor = kernel_floor("relu(h1)", Exponential(), 1)
     assert _stays_above(risks, floor)
     assert _within_five_percent(risks.mean(), float(predict("relu(h1)", learner, **sizes).risk[0]))
+    right = degree_energies(target("relu(h1)"), 2)
+    off = DegreeEnergies(np.append(0.0, right.energies[:-1]), right.rest + right.energies[-1], 0.0)
+    assert _within_five_percent(risks.mean(), _least_risk(right, **sizes))
+    assert not _within_five_percent(risks.mean(), _least_risk(off, **sizes)), "degrees that are one off"
 
 
 def test_from_n_beyond_d_squared_more_is_learned():
@@ -58,6 +72,18 @@ def test_from_n_beyond_d_squared_more_is_learned():
         for _ in range(4)
     ]
     assert not _stays_above(np.array(runs), kernel_floor("h1 + He2(h1)", Exponential(), 1))
+
+
+def _without_self_consistency(functions, slopes, ridges, samples, dim):
+    first, second = (spiked._left_over(*of) for of in ((functions, samples / ridges), (slopes, samples / ridges / dim)))
+    return first.T @ first, second.T @ second, ridges
+
+
+def _least_risk(energies, **sizes):
+    """That of the best ridge."""
+    return min(
+        isotropic_risk(Exponential(), energies, ridge=ridge, **sizes).risk for ridge in np.geomspace(1e-5, 1, 60)
+    )
 
 
 def _within_five_percent(measured, wanted):

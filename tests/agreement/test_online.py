@@ -57,6 +57,17 @@ def predicted(text, noise, learner, student, times) -> Prediction:
     return predict_online(Question(goal, learner, student, DIM, None, steps), start)
 
 
+def slowly(text, noise, learner, student, times) -> Prediction:
+    """What a person predicts who takes the gradient flow of the population for the limit: steps that are 2000 times
+    smaller and as many times more lose the noise of single samples, and on the sphere the curvature of a step."""
+    return predicted(text, noise, learner(1 / 2000), student, 2000 * times)
+
+
+def without_the_inner_step(text, noise, learner, student, times) -> Prediction:
+    """Extragradient whose inner step sees another sample: to the leading order that of plain descent."""
+    return predicted(text, noise, OnlineSgd(learner(1.0).step_size, **SPHERE), student, times)
+
+
 def worst_deviation(prediction: np.ndarray, measured: np.ndarray) -> float:
     """The largest distance from the mean over seeds, less the allowance, in standard errors, after the start."""
     error = measured.std(axis=0, ddof=1) / np.sqrt(len(measured))
@@ -87,6 +98,10 @@ def test_the_limit_is_within_three_standard_errors_along_the_curve(name):
         assert worst_deviation(right[quantity], data[quantity].values) < 3, quantity
     overlaps = data["overlap"].values
     assert worst_deviation(wrong["overlap"], overlaps) > 3, "a step 20% larger"
+    mistaken = (without_the_inner_step if "extragradient" in name else slowly)(text, noise, learner, student, times)
+    assert worst_deviation(mistaken.values["overlap"], overlaps) > 3, "a term forgotten"
+    late = right["overlap"][[0, *range(len(times) - 1)]]
+    assert worst_deviation(late, overlaps) > 3, "one look off"
     displaced = right["overlap"][0] + 1.2 * (right["overlap"] - right["overlap"][0])
     assert worst_deviation(displaced, overlaps) > 3, "a displacement 20% larger"
 

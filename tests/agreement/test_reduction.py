@@ -2,7 +2,8 @@
 
 Squared cosines, means over seeds against the limit: within four standard errors and 2/d, which is what the limit leaves
 out. The same assertion rejects the formula that forgets a part: for PHD that the linear fit saw the same samples, for
-SAVE that a slice has n/S of them, for SIR that its means are noisy.
+SAVE that a slice has n/S of them, for SIR that its means are noisy, for the spectral method that a sample's fields are
+not Gaussian given its label; and the method that forgets its Onsager term.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from featlab.analysis.thresholds import label_table
 from featlab.targets import target
 from featlab.theory import sir_matrix
 from featlab.theory.inverse_regression import labelled_points, slice_moments
 from featlab.theory.reduction.average_variance import save_outliers
+from featlab.theory.reduction.optimal import leading_mode
 from featlab.theory.reduction.outliers import outliers
 from featlab.theory.reduction.principal_hessian import WeightedBulk, phd_outliers
 
@@ -92,3 +95,21 @@ def test_sliced_inverse_regression():
     assert agree(measured, value / (value + 0.5)), np.mean(measured)
     assert not agree(measured, 1.0)
     assert not agree(measured, value / (value + 0.25))
+
+
+@pytest.mark.parametrize("onsager", [True, False])
+def test_spectral_method(onsager):
+    """|h| at n = 2d, G = y^2 - 1: power iteration of (X X^T / d - I) G, which is not what the formula says without its
+    Onsager term -G; nor is it (lambda - 1) / lambda, the cosine without E[G^3] = 4 E[G^2]."""
+    samples, measured = 2 * DIM, []
+    for seed in range(SEEDS):
+        inputs, labels = drawn("abs(h1)", samples, seed)
+        response, fields = labels**2 - 1, np.random.default_rng(seed).standard_normal(samples)
+        for _ in range(60):
+            pulled = response * fields
+            fields = inputs @ (estimate := pulled @ inputs / DIM) - onsager * pulled
+            fields = fields / np.linalg.norm(fields)
+        measured.append(estimate[0] ** 2 / (estimate @ estimate))
+    mode = leading_mode(label_table(target("abs(h1)")), samples / DIM)
+    assert agree(measured, mode.cosines[0] ** 2) == onsager, np.mean(measured)
+    assert not onsager or not agree(measured, 1 - 1 / mode.growth)

@@ -36,7 +36,7 @@ def test_many_samples_follow_the_population(run):
     """Gradients of n samples miss by a multiple of 1/sqrt(n), which the unstable equator amplifies: six seeds at
     n = 8,000 and 32,000 had cosines and losses within 2.2 to 3.0 / sqrt(n) of the population's, in root mean square
     over starts and times. Here up to 4 / sqrt(n) is allowed; a theta that is faster by a half has 8 / sqrt(n), a
-    penalty that is larger by a half 50 / sqrt(n), and both are refused."""
+    penalty that is larger by a half 50 / sqrt(n), and both are refused; so is the second layer that moves at once."""
     allowed = 4 / np.sqrt(8000)
     right = predict(TARGET, LEARNER, start=run, **SIZES)
     assert deviation(right, run, "restart_cosine") < allowed
@@ -45,6 +45,8 @@ def test_many_samples_follow_the_population(run):
     assert deviation(faster, run, "restart_cosine") > allowed
     heavier = predict(TARGET, replace(LEARNER, penalty=0.075), start=run, **SIZES)
     assert deviation(heavier, run, "restart_loss") > allowed
+    at_once = predict(TARGET, replace(LEARNER, frozen_time=0.0), start=run, **SIZES)
+    assert deviation(at_once, run, "restart_loss") > allowed
     assert "risk" not in right  # after fine-tuning it is another network's
 
 

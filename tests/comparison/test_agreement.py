@@ -77,7 +77,7 @@ def test_cannot_tell_says_what_it_would_take() -> None:
     found = compare(prediction(TRUTH), measurement(TRUTH, noise=0.4, seeds=6, key=3))
     assert found.verdict is Agreement.CANNOT_TELL
     assert found.resolution > 0.2
-    assert f"(it takes {found.resolution:.0%}): more seeds" in found.reason
+    assert f"(of overlap it takes {found.resolution:.0%}): more seeds" in found.reason
     with pytest.raises(AssertionError, match="cannot tell"):
         assert_agrees(prediction(TRUTH), measurement(TRUTH, noise=0.4, seeds=6, key=3))
 
@@ -267,3 +267,53 @@ def test_measurements_may_bring_their_errors() -> None:
 def test_misuse(left: xr.Dataset, right: xr.Dataset, options: dict[str, object], name: str) -> None:
     with pytest.raises(InvalidParameter, match=f"^{name}: got"):
         compare(left, right, **options)  # type: ignore[arg-type]
+
+
+def test_at_one_size_a_limit_of_many_samples_is_allowed_the_noise_of_a_batch() -> None:
+    """sqrt(d/n) of each value: a fifth off is no contradiction at n = 16 d, and cannot be told, by more seeds neither;
+    at n = 10^4 d it is one."""
+    limit = prediction(TRUTH).assign_attrs(limit="samples")
+    few, many = (
+        measurement(0.8 * TRUTH, noise=0.001).assign_attrs(dim=100, samples=ratio * 100) for ratio in (16, 10_000)
+    )
+    found = compare(limit, few)
+    assert found.allowance == "sqrt(d/n) = 0.25 of each predicted value"
+    assert found.verdict is Agreement.CANNOT_TELL
+    assert "what is allowed for one size is more than that by itself; several sizes measure it, or more samples" in (
+        found.reason
+    )
+    assert "The allowance for finite n is" in found.reason
+    assert compare(limit, many).verdict is Agreement.DISAGREES
+    assert compare(prediction(TRUTH), few).verdict is Agreement.DISAGREES  # 1/sqrt(d) of a limit of large d
+    assert compare(limit, few, allowance=0.01).verdict is Agreement.DISAGREES
+
+
+def test_signs_that_cancel_in_the_mean_do_not_cancel_errors() -> None:
+    """Each seed has its own prediction, of either sign: a factor in it is refused, however signs fall."""
+    signs = np.resize([1.0, -1.0, -1.0], 12)[:, None, None, None]
+    run = measurement(TRUTH, noise=0.01)
+    run = run.assign(overlap=signs * run["overlap"])
+    for factor, verdict in ((1.0, Agreement.AGREES), (1.2, Agreement.DISAGREES), (0.8, Agreement.DISAGREES)):
+        found = compare(prediction(factor * signs * TRUTH[None], seeds=True), run, allowance=0.0)
+        assert found.verdict is verdict
+        shown = found.quantities["overlap"]
+        np.testing.assert_allclose(shown.theory, -factor * TRUTH)  # the size, with the sign of most
+        np.testing.assert_allclose(shown.simulation, -TRUTH, atol=0.02)
+        np.testing.assert_allclose(shown.limit, shown.simulation)
+    data = measurement(-TRUTH, noise=0.01)
+    same = compare(prediction(np.repeat(-TRUTH[None], 12, axis=0), seeds=True), data).quantities["overlap"]
+    np.testing.assert_allclose(same.theory, -TRUTH)
+    np.testing.assert_allclose(same.z, compare(prediction(-TRUTH), data).quantities["overlap"].z)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.2])
+def test_finite_size_with_the_sign_of_each_seed_is_no_disagreement(factor: float) -> None:
+    """A correction of 30/d of the value: seeds of either sign in unequal numbers would make it no power of d."""
+    rng, predicted, measured = np.random.default_rng(3), [], []
+    for dim in (100, 400, 1600):
+        signs = rng.choice([-1.0, 1.0], size=12)[:, None, None, None]
+        run = measurement(TRUTH * (1 - 30 / dim), noise=0.005, dim=dim, key=dim)
+        predicted.append(prediction(factor * signs * TRUTH[None], seeds=True))
+        measured.append(run.assign(overlap=signs * run["overlap"]))
+    found = compare(predicted, measured)
+    assert found.verdict is (Agreement.AGREES if factor == 1.0 else Agreement.DISAGREES), found

@@ -127,7 +127,9 @@ def test_runs_that_are_not_converged_have_no_end_to_judge() -> None:
     for share, verdict in ((0.5, Agreement.CANNOT_TELL), (0.1, Agreement.DISAGREES)):
         outcomes = np.where(np.arange(12) < 12 * share, "not converged", "ok")
         data = measurement(arrived, noise=0.005).assign(outcome=("seed", outcomes))
-        assert compare(wrong, data).verdict is verdict
+        found = compare(wrong, data)
+        assert found.verdict is verdict
+        assert ("6 of 12 runs have not come to theirs: more iterations" in found.reason) == (share == 0.5)
 
 
 @pytest.mark.parametrize("paired", [False, True])

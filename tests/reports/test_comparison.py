@@ -80,11 +80,11 @@ def test_record_is_plain_data() -> None:
 def test_a_prediction_on_the_screen() -> None:
     theory = both(neurons=1).prediction
     theory["cosine"], theory["risk"] = theory["overlap"] / 2, ("time", np.linspace(2, 1, 6))
-    theory.attrs |= {"limit": "dimension", "outcome": "diverged", "remedy": "take smaller steps"}
+    theory.attrs |= {"limit": "dimension", "outcome": "diverged", "remedy": "take smaller steps, or leap=1"}
     text = " ".join(shown(prediction_text(theory, GiantSteps(), TwoLayer())).split())
     assert "step |cos| h1 overlap h1 risk" in text
     assert "5 0.4500 0.9000 1 Outcome" in text
-    assert "Outcome: diverged; take smaller steps." in text
+    assert "Outcome: diverged; take smaller steps, or --leap 1." in text
 
 
 def test_a_prediction_of_the_risk_alone() -> None:

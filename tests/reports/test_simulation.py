@@ -85,6 +85,19 @@ def test_a_learner_without_a_risk_shows_what_it_measures() -> None:
     assert "overlap" not in shown
 
 
+def test_what_was_asked_for_is_shown() -> None:
+    """No cosines beside the risk and the overlaps, and nothing of the usual at all."""
+    given = dataset()
+    overlap = given["overlap"].values[:, 1, 0, 0]
+    assert f"0.1 {np.mean(overlap):.4f} +-" in " ".join(text(given.drop_vars(["cosine", "subspace"])).split())
+    given["norm"] = given["overlap"].isel(direction=0)
+    few = given.drop_vars(["cosine", "subspace", "overlap"])
+    assert f"0.1 {np.median(given['risk'].values[:, 1]):.4g}" in " ".join(text(few).split())
+    alone = text(few.drop_vars("risk"))
+    assert "norm" in alone
+    assert f"0.1 {np.median(overlap):.4g}" in " ".join(alone.split())
+
+
 def test_many_times_are_thinned_and_it_is_said() -> None:
     shown = text(dataset(times=40))
     assert "12 of 40 times are shown" in shown

@@ -41,7 +41,10 @@ def compare(
     ] = 160,
     allowance: Annotated[
         float | None,
-        typer.Option(metavar="F", help="One size, and what finite d may change of each value; 1/sqrt(d) for one size."),
+        typer.Option(
+            metavar="F",
+            help="One size, and what it may change of each value; for one size 1/sqrt(d), or sqrt(d/n) of flows.",
+        ),
     ] = None,
     signless: Annotated[
         bool, typer.Option("--signless", help="Compare absolute values: the target's symmetry makes signs arbitrary.")

@@ -1,11 +1,12 @@
 """The verdict: does a measurement bear out a prediction, contradict it, or is it too noisy to tell.
 
 What is compared with a prediction is the limit of measurements at several sizes (`approach`), with statistical errors
-only. Where there is one size, the difference at each point may be as large as a stated allowance for finite d, and the
-sentence says what share of the bound that was. What is left is compared with the standard error by Student's law. All m
-points are tested at the level 1% / m (Bonferroni), so that a right prediction is rejected in at most one comparison of
-a hundred however the points depend on each other. A point agrees only if it would have rejected the same prediction
-made 20% larger, and made 20% smaller: absence of evidence is no agreement. Nor is what both were told: a start.
+only. Where there is one size, the difference at each point may be as large as a stated allowance for finite d (or n),
+and the sentence says what share of the bound that was. What is left is compared with the standard error by Student's
+law. All m points are tested at the level 1% / m (Bonferroni), so that a right prediction is rejected in at most one
+comparison of a hundred however the points depend on each other. A point agrees only if it would have rejected the same
+prediction made 20% larger, and made 20% smaller: absence of evidence is no agreement. Nor is what both were told: a
+start.
 """
 
 from __future__ import annotations
@@ -18,17 +19,15 @@ from typing import ClassVar
 import numpy as np
 import xarray as xr
 
-from featlab.comparison.allowance import FiniteSize, allowed_fraction, finite_size
+from featlab.comparison.allowance import FiniteSize, allowed
 from featlab.comparison.quantity import ComparedQuantity, Point, compared_quantity, sizes_of
 from featlab.comparison.rung import rung_of
-from featlab.comparison.tested import WRONG_BY, Tested
+from featlab.comparison.tested import TELLING, WRONG_BY, Tested
 from featlab.comparison.words import Found, agreement_words, disagreement_words, nothing_words, silence_words
 from featlab.errors import InvalidParameter
 from featlab.shown import Shown, written
 
 LEVEL = 0.01
-# The share of a quantity's points that must tell, each by itself, for the quantity to agree.
-TELLING = 0.5
 _DEFAULT_NAMES = ("overlap", "norm", "risk")
 _OTHER_NAMES = ("subspace", "first_overlap", "growth")  # of learners that have none of these
 
@@ -113,7 +112,8 @@ def compare(
             are extrapolated to the limit, and that is compared; the first is shown.
         names: the quantities to compare; overlap, norm and risk where both have them unless given.
         allowance: what a finite dimension may change where there is one: `FiniteSize(c, e)` is c d^(-e) of the value
-            predicted at each point, a number is that fraction of it; 1/sqrt(d) unless given. Several sizes need none.
+            predicted at each point, a number is that fraction of it; 1/sqrt(d) unless given, and sqrt(d/n) of what is
+            predicted for n to infinity. Several sizes need none.
         signless: compare absolute values, where the target's symmetry makes signs arbitrary.
         level: the chance that a right prediction is rejected is at most this.
         telling: the share of a quantity's points that must tell 20%, each by itself, for an agreement; 0, they may do
@@ -136,8 +136,7 @@ def compare(
     several = len(measurements) > 1
     if several and allowance is not None:
         raise InvalidParameter("allowance", allowance, "None with several sizes, whose limit is measured")
-    law = finite_size(0.0 if several else allowance)
-    fraction, stated = allowed_fraction(law, measurements[0])
+    law, fraction, stated = allowed(0.0 if several else allowance, predictions[0], measurements[0])
     rungs = {
         name: [rung_of(one, other, name, signless) for one, other in zip(predictions, measurements, strict=True)]
         for name in _names(predictions[0], measurements[0], names)

@@ -1,6 +1,8 @@
-"""What a finite dimension is allowed to change, where one dimension is all that there is.
+"""What a finite size is allowed to change, where one size is all that there is.
 
-Where runs at several dimensions exist, the approach to the limit is measured (`approach`) and nothing is allowed.
+Where runs at several sizes exist, the approach to the limit is measured (`approach`) and nothing is allowed. Of a
+prediction for n to infinity at the given d, what is finite is n: it neglects the noise of a batch, of order sqrt(d/n)
+in the gradient, and d changes nothing.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ class FiniteSize:
 
 
 def finite_size(allowance: FiniteSize | float | None) -> FiniteSize:
-    """The allowance that was asked for: 1/sqrt(d) of each value unless given, or a fraction of it."""
+    """The law that was asked for: 1/sqrt(d) of each value unless given, or a fraction of it."""
     if allowance is None:
         return FiniteSize()
     if isinstance(allowance, FiniteSize):
@@ -59,13 +61,19 @@ def finite_size(allowance: FiniteSize | float | None) -> FiniteSize:
     return FiniteSize(float(allowance), 0.0)
 
 
-def allowed_fraction(allowance: FiniteSize, measurement: xr.Dataset) -> tuple[float, str]:
-    """The fraction of a value's scale that the dimension of a measurement may change, and how it reads."""
-    if allowance.scale == 0:
-        return 0.0, "none"
-    if allowance.power == 0:
-        return allowance.at(1), allowance.text(1)
-    if "dim" not in measurement.attrs:
+def allowed(
+    allowance: FiniteSize | float | None, prediction: xr.Dataset, measurement: xr.Dataset
+) -> tuple[FiniteSize, float, str]:
+    """The law, the fraction of a value's scale that the size of a measurement may change by it, and how it reads."""
+    law = finite_size(allowance)
+    if law.scale == 0:
+        return law, 0.0, "none"
+    if law.power == 0:
+        return law, law.at(1), law.text(1)
+    dim, samples = (measurement.attrs.get(name) for name in ("dim", "samples"))
+    if dim is None:
         raise InvalidParameter("measurement", "no attribute 'dim'", "one, or an allowance as a plain number")
-    dim = int(measurement.attrs["dim"])
-    return allowance.at(dim), allowance.text(dim)
+    if allowance is None and prediction.attrs.get("limit") == "samples" and samples is not None:
+        fraction = float(np.sqrt(dim / samples))
+        return law, fraction, f"sqrt(d/n) = {fraction:.2g} of {_WORDS[law.of]}"
+    return law, law.at(int(dim)), law.text(int(dim))

@@ -13,10 +13,10 @@ from itertools import count, islice
 import numpy as np
 import scipy.stats
 
-from featlab.comparison.agreement import TELLING, Agreement, Comparison
+from featlab.comparison.agreement import Agreement, Comparison
 from featlab.comparison.quantity import ComparedQuantity
 from featlab.comparison.sizes import ALL_SEEDS, affordable, ladder
-from featlab.comparison.tested import WRONG_BY
+from featlab.comparison.tested import TELLING, WRONG_BY
 from featlab.experiments.experiment import Experiment
 
 _FACTORS = (2, 4, 8, 16)

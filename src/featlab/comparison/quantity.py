@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -27,7 +27,7 @@ _SCATTERLESS = 1e-6
 # Below this share of its largest change a curve has hardly left its start; what moves by less than this has arrived.
 _HARDLY, _STANDING = 0.1, 1e-3
 # With a larger share of runs that are not converged, their end is not what theory describes.
-_FEW_UNFINISHED = 0.25
+FEW_UNFINISHED = 0.25
 # Sorted, or absolute values: a kink where they are predicted to vanish.
 _KINKED = ("subspace", "spectrum")
 
@@ -50,9 +50,10 @@ class ComparedQuantity:
 
     Attributes:
         name: of the quantity.
-        theory: predicted; the mean over seeds if each seed has its own prediction. At the first size, as all below.
+        theory: predicted; the mean over seeds if each seed has its own prediction: of their sizes where signs differ,
+            with the sign of most. At the first size, as all below.
         simulation: measured, mean over seeds.
-        difference: simulation - theory; seed by seed where each has its own prediction.
+        difference: simulation - theory; seed by seed, along the sign that is predicted for it, where each has its own.
         error: standard error of the difference: scatter over seeds and error of the prediction.
         estimates: what the difference may be in the limit; without several sizes, the difference itself.
         freedom: of that error.
@@ -193,22 +194,23 @@ def compared_quantity(
         smooth = not signless and name not in _KINKED
         values = np.maximum(np.abs(first.theory.values), np.abs(first.simulation.values))
         estimates = in_the_limit(_differences(rungs, measurements, size), smooth, chance, scale=values)
+    theory, simulation, difference = (part * first.sign for part in (first.theory, first.simulation, first.difference))
     rounding = _ROUNDING.get(str(measurements[0].attrs.get("dtype")), _ROUNDING["float64"]) * size
     return ComparedQuantity(
         name=name,
-        theory=first.theory,
-        simulation=first.simulation,
-        difference=first.difference,
+        theory=theory,
+        simulation=simulation,
+        difference=difference,
         error=first.error,
         freedom=first.freedom,
-        estimates=estimates,
+        estimates=replace(estimates, value=first.sign * estimates.value),
         scale=np.where(vanishing, size, np.abs(first.theory.values)),
         vanishing=vanishing & ~np.all(vanishing),
         allowance=fraction * np.where(vanishing | of_largest, size, np.abs(first.theory.values)) + rounding,
         size=size,
         given=_given(first.difference, measurements[0]),
         described=_described(first, predictions[0], measurements, size),
-        waiting=_waiting(first.theory, measurements[0]),
+        waiting=_waiting(theory, measurements[0]),
         diverged=_diverged(rungs, measurements),
         chance=chance,
         sizes=len(rungs),
@@ -270,7 +272,7 @@ def _described(first: Rung, prediction: xr.Dataset, measurements: Sequence[xr.Da
         return np.ones(shape, dtype=bool)
     axis = first.difference.dims.index("time")
     described = np.zeros(shape, dtype=bool)
-    if shape[axis] > 1 and all(_unfinished(one) <= _FEW_UNFINISHED for one in measurements):
+    if shape[axis] > 1 and all(_unfinished(one) <= FEW_UNFINISHED for one in measurements):
         moved, error = np.abs(np.diff(first.simulation.values, axis=axis)), first.scatter.values
         arrived = np.take(moved, -1, axis) <= np.maximum(np.take(error, -1, axis), _STANDING * size)
         np.moveaxis(described, axis, 0)[-1] = arrived

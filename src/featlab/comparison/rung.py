@@ -14,11 +14,12 @@ from featlab.gaussian.hermite import Floats
 
 @dataclass(frozen=True)
 class Rung:
-    """The quantity at one size."""
+    """The quantity at one size; every seed that has a prediction of its own along the sign that is predicted for it."""
 
     theory: xr.DataArray
     simulation: xr.DataArray
     difference: xr.DataArray
+    sign: Floats  # of the mean prediction: times it, all is as it was
     scatter: xr.DataArray
     predicted: xr.DataArray
     missing: xr.DataArray  # the share of runs without a value
@@ -52,7 +53,9 @@ def rung_of(prediction: xr.Dataset, measurement: xr.Dataset, name: str, signless
     """One quantity of a prediction beside that of a measurement.
 
     Seeds are paired where each has a prediction of its own. A point at which some seed has no value is left out: the
-    mean of those that did not diverge is not what is predicted.
+    mean of those that did not diverge is not what is predicted. Seeds of either sign, as random starts have them, are
+    turned to one: what a finite size does has the sign of each, and cancels in a plain mean, as does an error of the
+    prediction by a factor.
 
     Args:
         signless: compare absolute values, where the target's symmetry makes signs arbitrary.
@@ -60,6 +63,9 @@ def rung_of(prediction: xr.Dataset, measurement: xr.Dataset, name: str, signless
     theory, simulation = _on_shared_axes(prediction, measurement, name)
     if signless:
         theory, simulation = abs(theory), abs(simulation)
+    mean, paired = _seed_mean(theory), "seed" in theory.dims
+    if paired:
+        theory, simulation = abs(theory), simulation * xr.where(theory < 0, -1.0, 1.0)
     difference, scatter, freedom = _difference(theory, simulation, measurement)
     axes, absent = difference.dims, simulation.isnull()
     missing = absent.mean("seed") if "seed" in absent.dims else absent.astype(np.float64)
@@ -70,6 +76,7 @@ def rung_of(prediction: xr.Dataset, measurement: xr.Dataset, name: str, signless
         theory=theory.transpose(*axes),
         simulation=simulation.transpose(*axes),
         difference=difference,
+        sign=np.where((mean.transpose(*axes).values < 0) & paired, -1.0, 1.0),
         scatter=scatter.transpose(*axes),
         predicted=predicted.transpose(*axes),
         missing=missing.transpose(*axes),

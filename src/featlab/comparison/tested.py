@@ -12,6 +12,8 @@ from featlab.gaussian.hermite import Floats
 
 # A comparison that could not tell a prediction from one that is wrong by this much says so.
 WRONG_BY = 0.2
+# The share of a quantity's points that must tell, each by itself, for the quantity to agree.
+TELLING = 0.5
 
 
 class Tested:

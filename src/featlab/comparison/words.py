@@ -10,7 +10,7 @@ import numpy as np
 import scipy.stats
 import xarray as xr
 
-from featlab.comparison.quantity import ComparedQuantity, Point, sizes_of
+from featlab.comparison.quantity import FEW_UNFINISHED, ComparedQuantity, Point, sizes_of
 from featlab.comparison.tested import WRONG_BY, Tested
 from featlab.outcome import Outcome
 
@@ -84,19 +84,38 @@ def silence_words(found: Found) -> str:
     """That nothing contradicts, and what it would take to tell."""
     lacking = [one for one in found.judged if one.resolution > WRONG_BY]
     if lacking:
-        error = f"{found.resolution:.0%}" if np.isfinite(found.resolution) else "any factor"
+        error = f"{found.resolution:.0%}" if np.isfinite(found.resolution) else "more than any factor"
+        names = " and ".join(one.quantity.name for one in lacking)
         why = (
-            f"one that is wrong by {WRONG_BY:.0%} would not have been rejected either (it takes {error}): more seeds, "
-            "or a larger dimension."
+            f"one that is wrong by {WRONG_BY:.0%} would not have been rejected either (of {names} it takes {error}): "
+            f"{_what_would_tell(found, lacking)}."
         )
     else:
         few = "; ".join(f"{one.told} of {one.counted} of {one.quantity.name}" for one in found.judged)
         why = (
             f"too few points tell one that is wrong by {WRONG_BY:.0%}, each by itself ({few}): more seeds, later "
-            "times, or a larger dimension."
+            f"times, or {_larger(found)}."
         )
     said = f"nothing contradicts the prediction ({_within(found)}), but {why}"
     return " ".join([said, *_share_of_bound(found), *_left_out(found)])
+
+
+def _what_would_tell(found: Found, lacking: Sequence[Tested]) -> str:
+    """More seeds do not help where what is allowed for the size leaves no room for them."""
+    if any(np.all(one.quantity.allowance > WRONG_BY * one.quantity.scale) for one in lacking):
+        return (
+            f"what is allowed for one size is more than that by itself; several sizes measure it, or {_larger(found)}"
+        )
+    return f"more seeds, or {_larger(found)}"
+
+
+def _larger(found: Found) -> str:
+    return "more samples" if _of_samples(found) else "a larger dimension"
+
+
+def _of_samples(found: Found) -> bool:
+    """Whether the prediction is for n to infinity at the given d."""
+    return bool(found.prediction.attrs.get("limit") == "samples")
 
 
 def nothing_words(found: Found) -> str:
@@ -106,15 +125,25 @@ def nothing_words(found: Found) -> str:
     if failed != "ok":
         why = f"the prediction is {failed}; {prediction.attrs['remedy']}"
     elif prediction.attrs.get("describes", "path") == "end":
-        why = (
-            "theory describes where it ends, not the path there, and at the last times it still moves: more iterations"
-        )
+        why = f"theory describes where it ends, not the path there, and {_on_the_way(found)}"
     elif any(np.any(one.quantity.compared) for one in found.tested):
         why = "the start is what both were told; look at later times"
     else:
         why = "take at least two seeds"
     nothing = f"there is no point of evidence at which both have a value and an error: {why}."
     return " ".join([nothing, *_left_out(found)])
+
+
+def _on_the_way(found: Found) -> str:
+    """Why there is no end to judge, at the size where the most runs have not come to theirs."""
+    outcomes = [np.atleast_1d(one.get("outcome", xr.DataArray(Outcome.OK.value)).values) for one in found.measurements]
+    shares = [float(np.mean(one == Outcome.NOT_CONVERGED.value)) for one in outcomes]
+    most = int(np.argmax(shares))
+    if shares[most] <= FEW_UNFINISHED:
+        return "at the last times it still moves: more iterations"
+    where = f" at d = {found.measurements[most].attrs['dim']:,}" if found.extrapolated else ""
+    runs = f"{round(shares[most] * outcomes[most].size)} of {outcomes[most].size} runs{where}"
+    return f"{runs} have not come to theirs: more iterations, or {_larger(found)}"
 
 
 def _within(found: Found) -> str:
@@ -137,7 +166,8 @@ def _share_of_bound(found: Found) -> list[str]:
     share = found.worst.allowance_share
     if found.extrapolated or share < 0.005:
         return []
-    return [f"The allowance for finite d is {share:.0%} of the bound there."]
+    finite = "n" if _of_samples(found) else "d"
+    return [f"The allowance for finite {finite} is {share:.0%} of the bound there."]
 
 
 def _finite_size(found: Found) -> list[str]:

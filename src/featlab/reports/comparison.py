@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Group
@@ -14,6 +15,7 @@ from featlab.comparison.curves import Curve, along, curves, is_stepwise
 from featlab.comparison.recovery import shown_scale
 from featlab.learners.protocol import Learner, Student
 from featlab.reports.simulation import found_words, number_table, order_parameter_table, run_title, shown_times
+from featlab.reports.wording import sentence_in_options
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -48,29 +50,36 @@ def comparison_text(run: ComparedRun, learner: Learner, student: Student | None)
         run_title(simulation.attrs["target"], sizes, learner, student),
         *(table for one in quantities for table in _tables(one, shown_scale(one.name, simulation))),
         Text(),
-        Text.assemble(verdict, f": {comparison.reason}"),
-        *(Text(note, style="dim") for note in notes),
+        Text.assemble(verdict, f": {_typed(comparison.reason, learner, student)}"),
+        *(Text(_typed(note, learner, student), style="dim") for note in notes),
     )
+
+
+def _typed(words: str, learner: Learner, student: Student | None) -> str:
+    """With the options of a command for the fields of a learner and its student."""
+    descriptions: tuple[Any, ...] = tuple(one for one in (learner, student) if one is not None)
+    return sentence_in_options(words, {field.name for one in descriptions for field in fields(one)})
 
 
 def _how(run: ComparedRun) -> str:
     """What was measured, and what z counts."""
     if run.others:
         return f"Measured at {run.measured}; z counts standard errors of the limit, nothing is allowed."
-    allowance = run.comparison.allowance
-    return f"One size; allowance for finite d: {allowance}. z counts standard errors beyond it."
+    allowance, finite = run.comparison.allowance, "n" if run.prediction.attrs.get("limit") == "samples" else "d"
+    return f"One size; allowance for finite {finite}: {allowance}. z counts standard errors beyond it."
 
 
 def prediction_text(prediction: xr.Dataset, learner: Learner, student: Student | None) -> Group:
     """The screen: what was asked, the predicted order parameters over time, which limit it is."""
     about = prediction.attrs
     sizes = _LIMITS[about["limit"]].format(dim=about["dim"])
-    outcome = f"Outcome: {about['outcome']}" + (f"; {about['remedy']}." if about["remedy"] else ".")
+    remedy = _typed(about["remedy"], learner, student)
+    outcome = f"Outcome: {about['outcome']}" + (f"; {remedy}." if remedy else ".")
     return Group(
         run_title(about["target"], sizes, learner, student),
         order_parameter_table(prediction.expand_dims("seed"), shown_times(prediction.sizes["time"])),
         Text("\n".join([outcome, *found_words(prediction.expand_dims("seed"))])),
-        Text(about["words"], style="dim"),
+        Text(_typed(about["words"], learner, student), style="dim"),
     )
 
 

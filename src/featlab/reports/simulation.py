@@ -85,10 +85,22 @@ def order_parameter_cells(dataset: xr.Dataset) -> dict[str, list[str]]:
     cells |= {f"{found.column} {name}": _over_time(found.values[:, :, place]) for place, name in enumerate(found.names)}
     if _tells_overlaps(dataset):
         overlaps = dataset["overlap"].transpose("direction", "seed", "time", "neuron").values.astype(np.float64)
-        for name, values in zip(found.names, overlaps[..., 0], strict=True):
-            cells[f"overlap {name}"] = [_mean(column) for column in values.T]
+        for place, values in enumerate(overlaps[..., 0], 1):
+            cells[f"overlap h{place}"] = [_mean(column) for column in values.T]
     measured = measured_over_time(dataset)
+    if len(cells) == 1 and not measured:  # nothing of the usual was asked for
+        measured = _single_numbers(dataset)
     return cells | {name.replace("_", " "): _over_time(values, ".4g") for name, values in measured.items()}
+
+
+def _single_numbers(dataset: xr.Dataset) -> dict[str, Floats]:
+    """What is one number at each time, as all of a single neuron and direction is: name -> (seed, time)."""
+    there = {str(name): dataset[name] for name in dataset if {"seed", "time"} <= set(dataset[name].dims)}
+    single = {name: one for name, one in there.items() if one.size == one.sizes["seed"] * one.sizes["time"]}
+    return {
+        name: one.transpose("seed", "time", ...).values.reshape(one.sizes["seed"], -1).astype(np.float64)
+        for name, one in single.items()
+    }
 
 
 def found_words(dataset: xr.Dataset) -> list[str]:
@@ -99,8 +111,9 @@ def found_words(dataset: xr.Dataset) -> list[str]:
 
 def _tells_overlaps(dataset: xr.Dataset) -> bool:
     """Whether there is one neuron with a risk, and few directions: more do not fit on a line."""
-    one = dataset.sizes.get("neuron") == 1 and dataset.sizes["direction"] <= _MOST_DIRECTIONS
-    return one and {"risk", "overlap"} <= set(dataset)
+    if not {"risk", "overlap"} <= set(dataset):
+        return False
+    return dataset.sizes["neuron"] == 1 and dataset.sizes["direction"] <= _MOST_DIRECTIONS
 
 
 def shown_times(count: int) -> list[int]:
@@ -137,14 +150,14 @@ def _shortened(description: str) -> str:
 def _over_time(values: Floats, form: str = ".4f") -> list[str]:
     """The median over the seeds that have a value, at each time of (seed, time)."""
     present = (row[np.isfinite(row)] for row in values.T)
-    return [f"{np.median(row):{form}}" if row.size else "-" for row in present]
+    return [f"{np.median(row):z{form}}" if row.size else "-" for row in present]
 
 
 def _mean(values: Floats) -> str:
     mean, error = mean_and_error(values) or (None, None)
     if mean is None:
         return "-"
-    return f"{mean:.4f}" if error is None else f"{mean:.4f} +- {error:.4f}"
+    return f"{mean:z.4f}" if error is None else f"{mean:z.4f} +- {error:.4f}"
 
 
 def _outcomes(dataset: xr.Dataset) -> str:

@@ -165,7 +165,7 @@ def _asked_of(experiment: Experiment, draft: bool = False) -> tuple[Predictor, Q
     predictor, of = predictor_of(experiment.learner), experiment.concrete
     if not isinstance(of.inputs, predictor.inputs):
         kinds = " or ".join(law.__name__ for law in predictor.inputs)
-        raise NoPrediction(f"inputs {of.inputs!r}: this prediction is for {kinds} inputs; simulate it instead")
+        raise NoPrediction(f"got {of.inputs!r}; this prediction is for {kinds}; simulate it instead")
     names = None if experiment.observe is None else frozenset(experiment.observe)
     steps = np.array(experiment.plan.steps, dtype=np.int64)
     settings = experiment.student, experiment.dim, experiment.samples

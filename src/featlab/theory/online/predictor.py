@@ -119,7 +119,7 @@ def integrate(
     def unpack(state: Floats) -> tuple[Floats, Floats]:
         return state[:split].reshape(shape), state[split:].reshape(width, width)
 
-    pace, waiting = _Pace(), Waiting(f"the integration for {width:,} neurons")
+    pace, waiting = _Pace(), Waiting(f"the integration for {width:,} neuron{'s' if width > 1 else ''}")
 
     def velocity(_: float, state: Floats) -> Floats:
         check()
