@@ -53,14 +53,9 @@ def predict_amp(question: Question, start: Start) -> Prediction:
     channel, alpha = channel_of(of), question.samples / question.dim
     overlap = _known(start, of.rank)
     weak = float(np.linalg.eigvalsh(overlap)[-1]) < 10 * of.rank / question.dim
-    path = [overlap]
-    for _ in range(int(question.steps[-1])):
-        check()
-        new = (1 - learner.damping) * update(channel, alpha, path[-1]) + learner.damping * path[-1]
-        if np.linalg.norm(new - path[-1]) <= _STILL:
-            break
-        path.append(new)
-    overlaps = np.array([path[min(step, len(path) - 1)] for step in question.steps])
+    path = path_of(of, alpha, overlap, int(question.steps[-1]), learner.damping)
+    places = np.minimum(question.steps, len(path.overlaps) - 1)
+    overlaps, off = path.overlaps[places], path.errors[places]
     values = {"overlap": overlaps, "gram": overlaps}
     if question.asks("risk") or question.asks("posterior_risk"):
         errors = [bayes_errors(of, one) for one in overlaps]
