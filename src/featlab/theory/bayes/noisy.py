@@ -23,19 +23,20 @@ from featlab.gaussian.hermite import Floats, Integers
 from featlab.gaussian.quadrature import gaussian_density
 from featlab.targets import Target
 from featlab.theory.bayes.channel import ChannelAverages
-from featlab.theory.bayes.rules import FINE_PANELS, Frame, Lines, View, frame_given, known_fields
+from featlab.theory.bayes.rules import FINE_PANELS, SIX_PANELS, Frame, Lines, View, frame_given, known_fields
 
 # By the number of axes across the lines: nodes on each panel and of smooth axes, panels, the length of a cell in t.
-_SIX_PANELS = (-6.0, -3.4, -1.8, 0.0, 1.8, 3.4, 6.0)
 _NODES = {0: (1, 1), 1: (4, 1), 2: (3, 1), 3: (2, 1)}
-_PANELS = {0: FINE_PANELS, 1: FINE_PANELS, 2: _SIX_PANELS, 3: _SIX_PANELS}
-_LENGTHS = {0: 0.02, 1: 0.16, 2: 0.36, 3: 0.45}
+_PANELS = {0: FINE_PANELS, 1: FINE_PANELS, 2: SIX_PANELS, 3: SIX_PANELS}
+_LENGTHS = {0: 0.02, 1: 0.16, 2: 0.3, 3: 0.45}
 _REACH = 6.0  # along a line; the mass beyond is 2e-9
-_LEAST_WEIGHT = 1e-8  # of a line
+_LEAST_WEIGHT, _LEAST_KNOWN = 1e-8, 1e-7  # of a line; of an omega
 _BINS_PER_DEVIATION = 5
 _MOST_BINS = 2**16
 _LEAST_NOISE = 0.05
 _LONG = 2.0  # bins
+# Of F, by the number of fields: at small overlaps, and where omega has panels.
+_RELATIVE_ERROR, _MUCH_KNOWN = {1: (1e-4, 1e-4), 2: (5e-4, 5e-4), 3: (1e-3, 5e-3), 4: (1e-2, 5e-2)}, 0.3
 # Cuts around the places where a coordinate vanishes, in units of t.
 _MARGINS = (0.15, 0.6)
 
@@ -85,7 +86,7 @@ class Noisy:
     def at(self, overlap: Floats) -> ChannelAverages:
         """F and H at Q (r, r)."""
         rank, order = self.target.rank, list(self.view.order)
-        known = known_fields(self.target, overlap)
+        known = known_fields(self.target, overlap).above(_LEAST_KNOWN)
         frame = frame_given(self.view, known.omega, overlap)
         across = self.view.dimension - 1
         parts = frame.parts(int(4 * _REACH / _LENGTHS[across]) * (12 * _NODES[across][0]) ** across)
@@ -96,8 +97,13 @@ class Noisy:
         place = [order.index(axis) for axis in range(rank)]
         return ChannelAverages(known.mean(scores[:, place][:, :, place]), float(known.weights @ entropies))
 
+    def relative_error(self, overlap: Floats) -> float:
+        """Against the analysis at small overlaps, finer rules at others and closed forms of the same rule for omega."""
+        known = bool(np.max(np.diag(overlap)) > _MUCH_KNOWN)
+        return _RELATIVE_ERROR[self.view.dimension][known]
+
     def _told(self, frame: Frame) -> tuple[Floats, Floats]:
-        """E[m m^T] (O, D, D) and E[log density] (O,) of every centre; what cells miss falls with their length squared."""
+        """E[m m^T] (O, D, D) and E[log density] (O,) of every centre, by cells of two lengths."""
         across = self.view.dimension - 1
         lines = frame.lines(across, *_NODES[across], _MARGINS, _PANELS[across])
         lines = lines.chosen(lines.weights > _LEAST_WEIGHT, 1.0)

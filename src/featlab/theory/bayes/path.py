@@ -5,9 +5,9 @@ error of Q itself becomes one of U' times as much in the next Q: below 1 near a 
 out of a weak start and past a narrow place, where an error of F is an error of the time it takes. Along the path U' is
 the ratio of the steps of U and of Q.
 
-Where directions are interchangeable F(q I) = f(q) I, and for three fields and more, where F takes seconds, slow stretches
-of the path, which are most of it, are interpolated: (1 - q) f / q is an even function of the angle with q = sin(angle)^2,
-and smooth (`family`); between nodes that are pi / 64 apart a cubic is exact to 1e-5.
+Where directions are interchangeable F(q I) = f(q) I. For three fields and more, where F takes seconds, the slow
+stretches of such a path, which are most of it, are interpolated: (1 - q) f / q is an even function of the angle with
+q = sin(angle)^2, and smooth (`family`); polynomials through five nodes are off by far less than F is.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ from featlab.theory.bayes.state_evolution import update
 from featlab.theory.bayes.symmetry import interchangeable
 
 _STILL = 1e-9
-_NODES = 32
-_SPACING = 0.5 * np.pi / _NODES
+_SPACING = 0.12  # of nodes
+_STENCIL = 5
+_FEW = 3  # iterations that are not worth a table
 _FIRST, _LAST = 1e-4, 1 - 1e-9  # q at the nodes of the ends
 _ALIKE = 1e-9  # entries of an overlap that differ by less are the same
 _QUICK = 2  # fields; F of more takes seconds
+_EXACT = 1e-4  # relative errors of F below which nothing is interpolated
 _CLEAR = 4.0  # a step of Q tells a slope if it is so many times as large as what F's error alone may be
 
 
@@ -43,7 +45,10 @@ class Path:
 
 def path_of(of: Target, alpha: float, start: Floats, iterations: int, damping: float = 0.0) -> Path:
     """From an overlap on; it ends early where nothing moves any more."""
-    updates = _Updates(channel_of(of), alpha, of.rank, of.rank + of.hidden > _QUICK and interchangeable(of))
+    channel = channel_of(of)
+    slow = of.rank + of.hidden > _QUICK and iterations > _FEW
+    slow = slow and channel.relative_error(start) > _EXACT and interchangeable(of)
+    updates = _Updates(channel, alpha, of.rank, slow)
     overlaps, after = [start], []
     for _ in range(iterations):
         check()
@@ -52,9 +57,7 @@ def path_of(of: Target, alpha: float, start: Floats, iterations: int, damping: f
         if np.linalg.norm(new - overlaps[-1]) <= _STILL:
             break
         overlaps.append(new)
-    made = [
-        updates.channel.relative_error(one) * np.abs(two - two @ two) for one, two in zip(overlaps, after, strict=False)
-    ]
+    made = [channel.relative_error(one) * np.abs(two - two @ two) for one, two in zip(overlaps, after, strict=False)]
     return Path(np.array(overlaps), _propagated(np.array(overlaps), np.array(after), np.array(made), damping))
 
 
@@ -89,43 +92,55 @@ def _slopes(overlaps: Floats, after: Floats, made: Floats) -> Floats:
 
 @dataclass(eq=False)
 class _Updates:
-    """U(Q), where F(q I) = f(q) I and `slow` from a table that is made where it is needed."""
+    """U(Q); where F is slow and F(q I) = f(q) I, by nodes at equal distances from the first Q, laid when needed."""
 
     channel: Channel
     alpha: float
     rank: int
     slow: bool
-    _table: dict[int, float] = field(default_factory=dict)
+    _nodes: dict[int, float] = field(default_factory=dict)
+    _begin: float = 0.0
 
     def of(self, overlap: Floats, before: Floats | None) -> Floats:
-        """U at an overlap, to which state evolution came from another."""
-        here = self._angle(overlap)
-        there = None if before is None or here is None else self._angle(before)
-        if here is None or there is None or abs(here - there) > _SPACING:
+        """U at an overlap, to which state evolution came from another, None at the start."""
+        angle = self._angle(overlap)
+        if angle is None:
             return update(self.channel, self.alpha, overlap)
-        q = float(np.sin(here) ** 2)
-        gain = self.alpha * self._interpolated(here) * q / (1 - q)
+        if before is None:
+            self._begin = angle
+        there = angle if before is None else self._angle(before)
+        inside = _SPACING < angle < 0.5 * np.pi - _SPACING
+        if there is None or abs(angle - there) > _SPACING or not inside:
+            return update(self.channel, self.alpha, overlap)
+        gain = self.alpha * self._told(angle) * np.tan(angle) ** 2
         return gain / (1 + gain) * np.eye(self.rank)
 
     def _angle(self, overlap: Floats) -> float | None:
-        """The angle of q I; None of any other overlap, at the ends, and where F is not slow."""
+        """The angle of q I; None of any other overlap, and where F is not slow."""
         q = float(np.trace(overlap)) / self.rank
-        if not self.slow or not _FIRST < q < _LAST or np.max(np.abs(overlap - q * np.eye(self.rank))) > _ALIKE:
+        if not self.slow or np.max(np.abs(overlap - q * np.eye(self.rank))) > _ALIKE:
             return None
-        return float(np.arcsin(np.sqrt(q)))
+        return float(np.arcsin(np.sqrt(np.clip(q, 0.0, 1.0))))
 
-    def _interpolated(self, angle: float) -> float:
-        """(1 - q) f / q by the cubic through the four nodes around an angle."""
-        first = int(angle / _SPACING) - 1
-        off = angle / _SPACING - first - np.arange(4)
-        spread = np.array([np.prod(np.delete(off, node)) for node in range(4)]) / np.array([-6.0, 2.0, -2.0, 6.0])
-        return float(spread @ [self._node(first + node) for node in range(4)])
+    def _told(self, angle: float) -> float:
+        """(1 - q) f / q by the nodes on both sides of an angle and those known already that are next to them."""
+        place = (angle - self._begin) / _SPACING
+        if abs(place) < _ALIKE:
+            return self._node(0)
+        left = int(np.floor(place))
+        way = 1 if place > 0 else -1  # where the path goes, so that what is laid beyond is needed later
+        wanted = [left, left + 1, *(left + (way > 0) + way * step for step in (1, 2))]
+        near = sorted(self._nodes, key=lambda node: abs(node - place))
+        chosen = list(dict.fromkeys([*wanted[:2], *(node for node in near if abs(node - place) < _STENCIL), *wanted]))
+        used = np.array(chosen[:_STENCIL] if len(self._nodes) > _STENCIL else chosen[: _STENCIL - 1])
+        told = np.array([self._node(int(node)) for node in used])
+        shares = [np.prod((place - np.delete(used, k)) / (one - np.delete(used, k))) for k, one in enumerate(used)]
+        return float(np.array(shares) @ told)
 
-    def _node(self, place: int) -> float:
-        """(1 - q) f / q at a node, even about 0 and about a right angle."""
-        place = abs(place) if place <= _NODES else 2 * _NODES - place
-        if place not in self._table:
-            q = float(np.clip(np.sin(_SPACING * place) ** 2, _FIRST, _LAST))
+    def _node(self, node: int) -> float:
+        """(1 - q) f / q at a node."""
+        if node not in self._nodes:
+            q = float(np.clip(np.sin(self._begin + _SPACING * node) ** 2, _FIRST, _LAST))
             told = float(np.trace(self.channel.at(q * np.eye(self.rank)).information)) / self.rank
-            self._table[place] = (1 - q) * told / q
-        return self._table[place]
+            self._nodes[node] = (1 - q) * told / q
+        return self._nodes[node]
