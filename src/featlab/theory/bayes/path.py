@@ -25,7 +25,7 @@ from featlab.theory.bayes.state_evolution import update
 from featlab.theory.bayes.symmetry import interchangeable
 
 _STILL = 1e-9
-_SPACING = 0.12  # of nodes
+_SPACING = 0.1  # of nodes
 _STENCIL = 5
 _FEW = 3  # iterations that are not worth a table
 _FIRST, _LAST = 1e-4, 1 - 1e-9  # q at the nodes of the ends
@@ -129,10 +129,13 @@ class _Updates:
             return self._node(0)
         left = int(np.floor(place))
         way = 1 if place > 0 else -1  # where the path goes, so that what is laid beyond is needed later
-        wanted = [left, left + 1, *(left + (way > 0) + way * step for step in (1, 2))]
-        near = sorted(self._nodes, key=lambda node: abs(node - place))
-        chosen = list(dict.fromkeys([*wanted[:2], *(node for node in near if abs(node - place) < _STENCIL), *wanted]))
-        used = np.array(chosen[:_STENCIL] if len(self._nodes) > _STENCIL else chosen[: _STENCIL - 1])
+        ahead, behind = (left + (one > 0) + one * np.arange(1, _STENCIL) for one in (way, -way))
+        known = [node for node in self._nodes if abs(node - place) < _STENCIL]
+        beside = sorted(known, key=lambda node: abs(node - place))
+        # A right angle is no centre of symmetry.
+        most = (0.5 * np.pi - self._begin) / _SPACING
+        wanted = [node for node in dict.fromkeys([left, left + 1, *beside, *ahead, *behind]) if node < most]
+        used = np.array(wanted[:_STENCIL])
         told = np.array([self._node(int(node)) for node in used])
         shares = [np.prod((place - np.delete(used, k)) / (one - np.delete(used, k))) for k, one in enumerate(used)]
         return float(np.array(shares) @ told)
