@@ -36,7 +36,7 @@ _MOST_BINS = 2**16
 _LEAST_NOISE = 0.05
 _LONG = 2.0  # bins
 # Of F, by the number of fields: at small overlaps, and where omega has panels.
-_RELATIVE_ERROR, _MUCH_KNOWN = {1: (1e-4, 1e-4), 2: (5e-4, 5e-4), 3: (1e-3, 5e-3), 4: (1e-2, 5e-2)}, 0.3
+_RELATIVE_ERROR, _MUCH_KNOWN = {1: (1e-4, 1e-4), 2: (5e-4, 5e-4), 3: (2e-3, 5e-3), 4: (1e-2, 5e-2)}, 0.3
 # Cuts around the places where a coordinate vanishes, in units of t.
 _MARGINS = (0.15, 0.6)
 
