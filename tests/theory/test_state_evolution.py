@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 import pytest
 
 from featlab.errors import InvalidParameter
+from featlab.gaussian.hermite import Floats
 from featlab.learners import TwoLayer
 from featlab.learners.amp import BayesAmp
 from featlab.targets import target
+from featlab.theory.bayes import path
+from featlab.theory.bayes.channel import Channel, ChannelAverages
 from featlab.theory.bayes.channels import channel_of
 from featlab.theory.bayes.errors import bayes_errors
 from featlab.theory.bayes.predictor import amp_start, predict_amp
@@ -176,6 +181,84 @@ def test_bayes_amp_is_predicted_iteration_by_iteration() -> None:
     assert found.values["risk"] == pytest.approx(risk)
     turned = Start(np.array([[0.0, 0.3], [-0.3, 0.0]]), 0.3 * np.eye(2), np.zeros(2), np.zeros(2))
     assert predict_amp(question(learner), turned).values["overlap"] == pytest.approx(found.values["overlap"])
+
+
+@pytest.mark.parametrize(("alpha", "start", "damping"), [(4.0, 0.3, 0.0), (4.0, 0.1, 0.5), (2.6, 0.05, 0.0)])
+def test_the_error_that_a_path_states_is_the_error(
+    alpha: float, start: float, damping: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A channel that is off by e, with and against it; of two directions, e made visible, and as it says itself."""
+    of, exact = target("sign(h1*h2)"), channel_of(target("sign(h1*h2)"))
+    right = path.path_of(of, alpha, start * np.eye(2), 30, damping)
+    for off in (-3e-3, 3e-3):
+        monkeypatch.setattr(path, "channel_of", lambda _, off=off: Off(exact, off))
+        wrong = path.path_of(of, alpha, start * np.eye(2), 30, damping)
+        actual = np.abs(wrong.overlaps - right.overlaps)[1:, 0, 0]
+        stated = wrong.errors[1:, 0, 0]
+        assert np.all(actual <= 1.1 * stated)
+        assert np.all(actual >= 0.3 * stated), "negative control: an error that is stated much too large"
+    monkeypatch.setattr(path, "channel_of", lambda of: channel_of(of, True))
+    generic = path.path_of(of, alpha, start * np.eye(2), 30, damping)
+    assert np.all(np.abs(generic.overlaps - right.overlaps) <= generic.errors)
+
+
+@dataclass
+class Off:
+    """A channel whose F is off by a part of itself, and says so."""
+
+    inner: Channel
+    part: float
+
+    def at(self, overlap: Floats) -> ChannelAverages:
+        found = self.inner.at(overlap)
+        return ChannelAverages((1 + self.part) * found.information, found.entropy)
+
+    def relative_error(self, overlap: Floats) -> float:
+        return abs(self.part)
+
+
+@pytest.mark.parametrize(("alpha", "start"), [(10.0, 0.9), (8.0, 0.6)])
+def test_a_slow_path_is_interpolated(alpha: float, start: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Upwards and downwards: with few evaluations the same path."""
+    of = target("sign(h1*h2*h3)")
+    exact = path.path_of(of, alpha, start * np.eye(3), 25)
+    slow = Counted(channel_of(of), 1e-3)
+    monkeypatch.setattr(path, "channel_of", lambda _: slow)
+    found = path.path_of(of, alpha, start * np.eye(3), 25)
+    shared = slice(0, min(len(found.overlaps), len(exact.overlaps)))
+    assert found.overlaps[shared] == pytest.approx(exact.overlaps[shared], abs=1e-4)
+    assert np.all(np.abs(found.overlaps[shared] - exact.overlaps[shared]) <= 0.5 * found.errors[shared] + 1e-12)
+    assert slow.calls <= 14
+
+
+@dataclass
+class Counted:
+    """A channel that says that it is off, and counts how often it is asked."""
+
+    inner: Channel
+    part: float
+    calls: int = 0
+
+    def at(self, overlap: Floats) -> ChannelAverages:
+        self.calls += 1
+        return self.inner.at(overlap)
+
+    def relative_error(self, overlap: Floats) -> float:
+        return self.part
+
+
+def test_bayes_amp_states_its_errors() -> None:
+    """Of links without a closed form, risks too; drafts state none."""
+    learner = BayesAmp(damping=0.0, start="informed", start_overlap=0.3)
+    asked = replace(question(learner), target=target("tanh(h1)", noise=0.3), steps=np.array([0, 1]))
+    found = predict_amp(asked, amp_start(learner, 1, 500))
+    assert set(found.errors) == {"overlap", "gram", "norm", "risk", "posterior_risk"}
+    assert found.errors["overlap"][0, 0, 0] == 0
+    q = found.values["overlap"][1, 0, 0]
+    off = channel_of(asked.target).relative_error(0.3 * np.eye(1)) * q * (1 - q)
+    assert found.errors["overlap"][1, 0, 0] == pytest.approx(off)
+    assert 0 < found.errors["risk"][1] < off
+    assert not predict_amp(replace(asked, draft=True), amp_start(learner, 1, 500)).errors
 
 
 def test_starts_of_bayes_amp() -> None:

@@ -14,7 +14,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
 from featlab.gaussian.hermite import Floats
+
+CLOSED_FORM = 1e-6  # the relative error of one-dimensional integrals of smooth functions
+
+
+def is_diagonal(overlap: Floats) -> bool:
+    """Whether Q is diagonal but for rounding."""
+    return bool(np.max(np.abs(overlap - np.diag(np.diag(overlap)))) <= 1e-12)
 
 
 @dataclass(frozen=True)
@@ -30,4 +39,8 @@ class Channel(Protocol):
 
     def at(self, overlap: Floats) -> ChannelAverages:
         """F and H at the overlap matrix Q, 0 <= Q < I."""
+        ...
+
+    def relative_error(self, overlap: Floats) -> float:
+        """By what part F may be off: the largest that was found of links whose F is known otherwise, rounded up."""
         ...

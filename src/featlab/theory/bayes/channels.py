@@ -54,6 +54,10 @@ class _Relabelled:
         inner = self.inner.at(overlap)
         return ChannelAverages(inner.information, inner.entropy - self.log_slope)
 
+    def relative_error(self, overlap: Floats) -> float:
+        """That of the other label's F."""
+        return self.inner.relative_error(overlap)
+
 
 def _mean_log_slope(outer: Wrapped) -> float:
     """E[log |dg/du|] over the law of the fields; 0 for labels with finitely many values, which have no density."""

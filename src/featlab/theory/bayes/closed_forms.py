@@ -11,7 +11,7 @@ from scipy.special import erfc
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import gaussian_panels
 from featlab.targets import target
-from featlab.theory.bayes.channel import Channel, ChannelAverages
+from featlab.theory.bayes.channel import CLOSED_FORM, Channel, ChannelAverages, is_diagonal
 from featlab.theory.bayes.discrete import Discrete
 from featlab.theory.bayes.rules import omega_given
 
@@ -50,6 +50,10 @@ class PhaseRetrieval:
             np.array([[weights @ (gradient**2 @ inner)]]), float(weights @ (log_z @ inner)) + self.shift
         )
 
+    def relative_error(self, overlap: Floats) -> float:
+        """That of a closed form."""
+        return CLOSED_FORM
+
 
 def parity_axis(q: float) -> tuple[Floats, Floats, Floats]:
     """Nodes omega > 0 of N(0, q) as (erfc, weights, e'), on panels that resolve both sqrt(q) and sqrt(1 - q)."""
@@ -79,7 +83,7 @@ class Parity:
 
     def at(self, overlap: Floats) -> ChannelAverages:
         """F and H at Q (r, r)."""
-        if np.max(np.abs(overlap - np.diag(np.diag(overlap)))) > 1e-12:
+        if not is_diagonal(overlap):
             return self._generic.at(overlap)
         tails, weights, slopes = zip(*(parity_axis(float(q)) for q in np.diag(overlap)), strict=True)
         tail, weight, slope = (np.meshgrid(*axes, indexing="ij", sparse=True) for axes in (tails, weights, slopes))
@@ -97,6 +101,10 @@ class Parity:
         with np.errstate(divide="ignore", invalid="ignore"):
             surprise = agree * np.log(agree) + np.where(differ > 0, differ * np.log(differ), 0.0)
         return ChannelAverages(np.diag(information), float(np.sum(chance * surprise)))
+
+    def relative_error(self, overlap: Floats) -> float:
+        """That of a closed form, or of the generic way where the overlap is not diagonal."""
+        return CLOSED_FORM if is_diagonal(overlap) else self._generic.relative_error(overlap)
 
     @cached_property
     def _generic(self) -> Channel:

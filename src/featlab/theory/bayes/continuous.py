@@ -37,6 +37,10 @@ _PANELS = (-8.0, -3.5, -2.2, -1.2, 0.0, 1.2, 2.2, 3.5, 8.0)
 _OUTER_NODES = 4
 _INNER_NODES, _FEW_INNER_NODES, _MUCH_OVERLAP = 12, 8, 0.5
 _CHUNK = 2_000_000
+# Of F, by the number of fields; once a direction is known that well and another is not, its V so many times as large;
+# and then of labels with jumps, which cross the level sets.
+_RELATIVE_ERROR, _UNEVEN_ERROR, _JUMP_ACROSS = {2: 1e-3, 3: 1e-3, 4: 5e-3}, {3: 3e-3, 4: 1e-2}, 2.5e-2
+_ALMOST_KNOWN, _APART = 0.98, 3.0
 
 
 Ranges = tuple[tuple[float, ...], tuple[float, ...]]
@@ -85,6 +89,14 @@ class Continuous:
         return ChannelAverages(
             scale @ found.information @ scale, found.entropy + 0.5 * float(shares @ np.log(wide / values))
         )
+
+    def relative_error(self, overlap: Floats) -> float:
+        """Against products of directions, squared norms, and polynomials with a parity (`benchmarks.theory`)."""
+        fields = self.target.rank + self.target.hidden
+        known, unknown = np.max(np.linalg.eigvalsh(overlap)), np.min(np.linalg.eigvalsh(overlap))
+        if not (self._many and known > _ALMOST_KNOWN and 1 - unknown > _APART * (1 - known)):
+            return _RELATIVE_ERROR[fields]
+        return _JUMP_ACROSS if any(kink.kind == "jump" for kink in self.target.kinks) else _UNEVEN_ERROR[fields]
 
     def _resolved(self, overlap: Floats) -> ChannelAverages:
         """F and H where no deviation of V is below the finest range."""

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from featlab.errors import MissingParameter
 from featlab.gaussian.hermite import Floats
 from featlab.gaussian.matrices import of_eigenvalues
-from featlab.interruption import check
 from featlab.learners.amp import BayesAmp
-from featlab.theory.bayes.channels import channel_of
+from featlab.targets import Target
 from featlab.theory.bayes.errors import bayes_errors
-from featlab.theory.bayes.state_evolution import update
+from featlab.theory.bayes.path import path_of
 from featlab.theory.question import NoPrediction, Prediction, Question, Start
 
-_STILL = 1e-9
+_NOTHING = 1e-5  # of an overlap
 _WORDS = (
     "state evolution of Bayes-AMP as d -> infinity at n/d fixed: the overlap matrix of the estimate, and the risks "
     "of the plug-in predictor g(What x) and of the posterior mean of the label"
@@ -50,24 +51,44 @@ def predict_amp(question: Question, start: Start) -> Prediction:
     if question.samples is None:
         raise MissingParameter("samples", "state evolution depends on samples / dim")
     learner, of = question.learner, question.target
-    channel, alpha = channel_of(of), question.samples / question.dim
+    alpha = question.samples / question.dim
     overlap = _known(start, of.rank)
     weak = float(np.linalg.eigvalsh(overlap)[-1]) < 10 * of.rank / question.dim
-    path = [overlap]
-    for _ in range(int(question.steps[-1])):
-        check()
-        new = (1 - learner.damping) * update(channel, alpha, path[-1]) + learner.damping * path[-1]
-        if np.linalg.norm(new - path[-1]) <= _STILL:
-            break
-        path.append(new)
-    overlaps = np.array([path[min(step, len(path) - 1)] for step in question.steps])
+    path = path_of(of, alpha, overlap, int(question.steps[-1]), learner.damping)
+    places = np.minimum(question.steps, len(path.overlaps) - 1)
+    overlaps, off = path.overlaps[places], path.errors[places]
     values = {"overlap": overlaps, "gram": overlaps}
     if question.asks("risk") or question.asks("posterior_risk"):
         errors = [bayes_errors(of, one) for one in overlaps]
         values["risk"] = np.array([one.plug_in for one in errors])
         values["posterior_risk"] = np.array([one.squared for one in errors])
     words = _WORDS + (_DAMPED if learner.damping > 0 else "") + (_WEAK if weak else "")
-    return Prediction(values, words, describes="end" if learner.damping > 0 or weak else "path")
+    return Prediction(
+        values,
+        words,
+        {} if question.draft else _errors(of, values, off),
+        describes="end" if learner.damping > 0 or weak else "path",
+    )
+
+
+def _errors(of: Target, values: Mapping[str, Floats], off: Floats) -> dict[str, Floats]:
+    """Of every value, from those of the overlaps (T, r, r).
+
+    Risks are computed once more, at overlaps that are lower by as much; for closed forms that is nothing.
+    """
+    overlaps = values["overlap"]
+    squares = np.diagonal(overlaps, axis1=1, axis2=2)
+    least = np.maximum(squares - np.diagonal(off, axis1=1, axis2=2), 0.0)
+    errors = {"overlap": off, "gram": off, "norm": np.sqrt(squares) - np.sqrt(least)}
+    if "risk" in values:
+        shifts = off if np.max(off) > _NOTHING else np.zeros_like(off)
+        lower = [bayes_errors(of, one - two) if two.any() else None for one, two in zip(overlaps, shifts, strict=True)]
+        for name, kind in (("risk", "plug_in"), ("posterior_risk", "squared")):
+            told = [
+                value if one is None else getattr(one, kind) for one, value in zip(lower, values[name], strict=True)
+            ]
+            errors[name] = np.abs(np.array(told) - values[name])
+    return errors
 
 
 def _known(start: Start, rank: int) -> Floats:

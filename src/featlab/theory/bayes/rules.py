@@ -8,7 +8,7 @@ cut where it crosses one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -34,12 +34,14 @@ REACH = 8.0  # the mass beyond is 1e-15
 _SCAN = np.linspace(-REACH, REACH, 49) + 1e-7
 FINE_PANELS = (-REACH, -4.0, -2.2, -1.0, 0.0, 1.0, 2.2, 4.0, REACH)
 COARSE_PANELS = (-REACH, -2.5, 0.0, 2.5, REACH)
+SIX_PANELS = (-6.0, -3.4, -1.8, 0.0, 1.8, 3.4, 6.0)  # with three nodes each, E[t^2] is 1.5e-4 off
 # Of an average over all fields, by their number: nodes on each panel and of smooth axes.
 _AVERAGE_NODES = {1: (12, 80), 2: (10, 60), 3: (6, 24), 4: (4, 12)}
 # Of omega, by rank: cuts at these multiples of the deviation of z given omega around each kink, nodes on each panel.
 _KNOWN_MARGINS = {1: (0.5, 1.5, 4.0), 2: (0.5, 1.5, 4.0), 3: (1.5,), 4: (1.5,)}
 _KNOWN_NODES = {1: 6, 2: 4, 3: 3, 4: 2}
-_KNOWN_PANELS = {1: FINE_PANELS, 2: FINE_PANELS, 3: COARSE_PANELS, 4: COARSE_PANELS}
+_FOUR_PANELS = (-6.0, -2.5, 0.0, 2.5, 6.0)
+_KNOWN_PANELS = {1: FINE_PANELS, 2: FINE_PANELS, 3: _FOUR_PANELS, 4: _FOUR_PANELS}
 _KNOWN_SMOOTH_NODES = {1: 24, 2: 14, 3: 10, 4: 6}
 # With q <= 0.3 the law given omega is smooth on omega's own scale and a Gauss-Hermite rule does.
 _SMOOTH_BELOW = 0.3
@@ -212,12 +214,19 @@ class Known:
     weights: Floats
     fold: Fold
 
+    def above(self, least: float) -> Known:
+        """The nodes of larger weight."""
+        kept = self.weights > least
+        return Known(self.omega[kept], self.weights[kept] / self.weights[kept].sum(), self.fold)
+
     def mean(self, matrices: Floats) -> Floats:
         """E of matrices (O, r, r), averaged over the symmetry group too."""
         return self.fold.average(np.tensordot(self.weights, matrices, axes=1))
 
 
-def known_fields(target: Target, overlap: Floats, *, smooth: bool = True) -> Known:
+def known_fields(
+    target: Target, overlap: Floats, *, smooth: bool = True, nodes: Mapping[int, int] = _KNOWN_NODES
+) -> Known:
     """A rule for omega ~ N(0, Q), with nodes where the label's law changes fast.
 
     For a nearly perfect overlap the labels tell something new only within sqrt(1 - q) of the kinks (and of the origin,
@@ -225,6 +234,7 @@ def known_fields(target: Target, overlap: Floats, *, smooth: bool = True) -> Kno
 
     Args:
         smooth: whether the integrand is smooth in omega, being an average over z; otherwise every axis is cut.
+        nodes: on each panel, by the number of axes on which omega varies.
     """
     rank = target.rank
     view = View(target)
@@ -239,7 +249,7 @@ def known_fields(target: Target, overlap: Floats, *, smooth: bool = True) -> Kno
         if factor[axis, axis] ** 2 > _SMOOTH_BELOW:
             deviation = np.sqrt(max(1 - overlap[axis, axis], 1e-12)) / factor[axis, axis]
             margins = tuple(margin * deviation for margin in _KNOWN_MARGINS[live] if margin * deviation < 3)
-        lines = frame.extend(lines, _KNOWN_NODES[live], _KNOWN_SMOOTH_NODES[live], margins, _KNOWN_PANELS[live])
+        lines = frame.extend(lines, nodes[live], _KNOWN_SMOOTH_NODES[live], margins, _KNOWN_PANELS[live])
         if axis in group.halved and factor[axis, axis] > 0:
             lines = lines.chosen(lines.t[:, axis] > 0, 2.0)
     omega = lines.t @ factor[:rank, :rank].T

