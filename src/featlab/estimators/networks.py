@@ -100,9 +100,9 @@ class Networks(BaseEstimator):
         self.coefficients_ = np.stack([fit.coefficients for fit in fits])
         self.intercepts_ = np.array([fit.intercept for fit in fits])
         self.ridges_ = np.array([fit.ridge for fit in fits])
-        rows = self.first_layer_.weights @ self.frame_.matrix
-        norms = np.linalg.norm(rows, axis=1, keepdims=True)
-        self.directions_ = rows / np.where(norms > 0, norms, 1)  # a neuron that no sample excites has no direction
+        turned = self.first_layer_.weights @ self.frame_.matrix
+        norms = np.linalg.norm(turned, axis=1, keepdims=True)
+        self.directions_ = turned / np.where(norms > 0, norms, 1)  # a neuron that no sample excites has no direction
 
     def _features(self, inputs: Floats) -> Floats:
         layer = self.first_layer_
@@ -189,8 +189,8 @@ class TwoLayerClassifier(ClassifierMixin, Networks):
     """The sign, or the largest, of networks as of `TwoLayerRegressor`, fitted to +1 for a class and -1 for the others:
     one for two classes, else one for each class, each with its share of the neurons and a second layer on all of them.
 
-    Parameters and attributes are those of `TwoLayerRegressor`, and `classes_`, of which each has its part of the samples
-    that are kept for the fit.
+    Parameters and attributes are those of `TwoLayerRegressor`, and `classes_`, each of which has its part of the
+    samples that are kept for the fit.
 
     Examples:
         >>> import numpy as np
