@@ -217,8 +217,8 @@ def _of_theory(curves: Sequence[Curve]) -> list[str]:
     said = ["Split feature learning is the same network with half of the samples kept for its second layer."]
     if any(curve.kind == SPLIT and curve.theory is not None for curve in curves):
         said[0] += (
-            " Its theory: the first layer is drawn, as such a step makes it on inputs N(0, I) with the fitted link; for "
-            "the second there is the deterministic equivalent of ridge regression on samples that the first has not seen."
+            " Its theory: the first layer is drawn, as such a step makes it on inputs N(0, I) with the fitted link; "
+            "for the second there is the deterministic equivalent of ridge regression on samples new to the first."
         )
     reasons: dict[str, list[str]] = {}
     for curve in curves:

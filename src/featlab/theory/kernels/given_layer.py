@@ -35,7 +35,7 @@ from featlab.theory.inverse_regression import Labelled, labelled_points
 from featlab.theory.ridge import effective_ridge
 
 # Of sigma, by a rule so fine that kinks wherever they are leave 1e-5; what is beyond counts on the diagonal.
-_ORDERS, _REACH, _NODES = 40, 9.0, 2401
+_ORDERS, _REACH, _NODES = 24, 9.0, 1601
 # By the number of directions: the highest degree of a label that is not counted as noise.
 _MOST_DEGREE = {1: 12, 2: 10, 3: 8, 4: 6}
 _ELSE = 3
