@@ -82,14 +82,27 @@ def test_noise_is_called_noise() -> None:
 def test_theory_lies_over_the_curves() -> None:
     """On a linear target; a theory with half the noise would be off by a third where samples are many. That of kernels
     and random features neglects corrections of relative order 1/d, that of directions what other slices mix in
-    (`theory.reduction.found_coordinates`, rho^2 = .47); none is drawn over correlated columns, nor over SAVE's."""
+    (`theory.reduction.found_coordinates`, rho^2 = .47), that of a split network how leverages vary, a tenth where it
+    is most (`test_curve_theory.py`); none is drawn over correlated columns, nor over SAVE's. It is said why."""
     draw = np.random.default_rng(3)
     inputs = draw.standard_normal((1200, 30))
     labels = inputs[:, 0] + draw.standard_normal(1200)
-    curves = {curve.kind: curve for curve in featlab.diagnose(inputs, labels).findings.curves}
-    assert curves.pop("feature learning").theory is None
+    diagnosis = featlab.diagnose(inputs, labels)
+    curves = {curve.kind: curve for curve in diagnosis.findings.curves}
+    same = curves.pop("feature learning")
+    assert same.theory is None
+    assert f"No theory of feature learning: {same.without}." in " ".join(str(diagnosis).split())
+    assert {one["kind"]: one["no_theory"] for one in diagnosis.to_dict()["curves"] if one["no_theory"]} == {
+        "feature learning": same.without
+    }
     mixed = 8 * 30 / (0.47 * np.array(curves["directions"].sizes)) ** 2
-    neglected = {"linear": 0, "kernel": 1 / 30, "random features": 1 / 30, "directions": mixed}
+    neglected = {
+        "linear": 0,
+        "kernel": 1 / 30,
+        "random features": 1 / 30,
+        "directions": mixed,
+        "split feature learning": 0.1,
+    }
     for kind, curve in curves.items():
         assert curve.theory is not None
         # Of 300 rows of a test, each of about half the variance.
@@ -100,6 +113,17 @@ def test_theory_lies_over_the_curves() -> None:
     assert [curve.kind for curve in known().findings.curves if curve.theory is not None] == ["linear"]
     even = featlab.diagnose(inputs[:160, :3], inputs[:160, 0] ** 2).findings.curves
     assert [curve.kind for curve in even if curve.theory is not None] == ["linear", "kernel", "random features"]
+    reasons = {curve.kind: curve.without for curve in even}
+    assert "smooth link" in reasons["split feature learning"]  # 80 rows held out, for a spline of 9 terms
+    assert reasons["linear"] == ""
+
+
+def test_rows_without_a_column_that_varies_are_predicted_by_their_mean() -> None:
+    """One column of rare values: some of the smallest samples have none, and know the mean of the label alone."""
+    draw = np.random.default_rng(2)
+    inputs = (draw.random((60, 1)) < 0.08).astype(float)
+    curves = featlab.diagnose(inputs, inputs[:, 0] + 0.3 * draw.standard_normal(60)).findings.curves
+    assert all(np.isfinite(curve.errors).all() for curve in curves)
 
 
 @pytest.mark.parametrize("name", ["diabetes", "breast_cancer", "digits", "wine"])

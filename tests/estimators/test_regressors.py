@@ -212,6 +212,50 @@ def test_a_classifier_of_three_classes():
     assert fitted.score(X[1::2], names[1::2]) > 0.9
 
 
+def test_rows_that_are_kept_for_the_second_layer_are_not_used_by_the_first():
+    """Other labels and inputs of these rows leave the first layer as it is, of any other row they do not; the second
+    layer is the fit to these rows alone, with their exact leave-one-out."""
+    X, y = multi_index(200, 6, 0)
+    options = {"width": 24, "readout_share": 0.4, "random_state": 3}
+    fitted = est.TwoLayerRegressor(**options).fit(X, y)
+    own = fitted.readout_rows_
+    others = np.setdiff1d(np.arange(200), own)
+    assert len(own) == 80
+
+    def changed(rows):
+        inputs, labels = X.copy(), y.copy()
+        inputs[rows] += 1
+        labels[rows] = 5 - 2 * labels[rows]
+        return est.TwoLayerRegressor(**options).fit(inputs, labels)
+
+    for first, second in zip(fitted.first_layer_, changed(own).first_layer_, strict=True):
+        np.testing.assert_array_equal(first, second)
+    assert not np.allclose(fitted.first_layer_.weights, changed(others[:1]).first_layer_.weights)
+    inputs, layer = fitted.frame_.apply(X), fitted.first_layer_
+    features = np.maximum(inputs @ layer.weights.T + layer.biases, 0) / 24**0.5
+    rest = (y - fitted.level_) / fitted.scale_ - inputs @ layer.slope[0]
+    alone, together = (fit_features(features[rows], rest[rows], "leave-one-out", True) for rows in (own, slice(None)))
+    np.testing.assert_allclose(fitted.coefficients_[0], alone.coefficients, rtol=1e-6, atol=1e-9)
+    assert fitted.ridges_[0] == pytest.approx(alone.ridge)
+    assert not np.allclose(alone.coefficients, together.coefficients)
+    assert list(est.TwoLayerRegressor(width=8).fit(X, y).readout_rows_) == list(range(200))
+
+
+def test_every_class_has_its_share_of_the_rows_that_are_kept():
+    X, y = load_iris(return_X_y=True)
+    kept = np.array([*range(50), *range(50, 60), *range(100, 103)])
+    fitted = est.TwoLayerClassifier(width=32, readout_share=0.5, random_state=0).fit(X[kept], y[kept])
+    counts = np.bincount(y[kept][fitted.readout_rows_])
+    assert np.all(np.abs(counts - np.array([50, 10, 3]) / 2) <= 1)
+    assert fitted.score(X[kept], y[kept]) > 0.9
+
+
+@pytest.mark.parametrize("share", [1, -0.1, "half", True, float("nan"), 0.001, 0.999])
+def test_shares_that_leave_a_layer_without_rows_are_refused(share):
+    with pytest.raises(InvalidParameter, match="readout_share"):
+        est.TwoLayerRegressor(width=4, readout_share=share).fit(*multi_index(40, 3, 0))
+
+
 def test_bayes_amp_knows_the_link():
     draw = np.random.default_rng(0)
     X = draw.standard_normal((300, 60))

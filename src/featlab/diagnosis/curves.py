@@ -19,9 +19,11 @@ from featlab.diagnosis.curve_theory import (
     fitted_energies,
     kernel_theory,
     linear_theory,
+    split_theory,
 )
 from featlab.diagnosis.orders import Orders
 from featlab.diagnosis.responses import MOST_CLASSES, rows_for_tails
+from featlab.errors import InvalidParameter
 from featlab.estimators import (
     KernelRidge,
     MultiIndexRegressor,
@@ -39,6 +41,15 @@ _SIZES = 4
 _LEAST = 16
 _RIDGES = np.logspace(-4, 5, 28)
 LINEAR, KERNEL, FEATURES, DIRECTIONS = "linear", "kernel", "random features", "directions"
+LEARNING, SPLIT = "feature learning", "split feature learning"
+_SHARE = 0.5  # of the samples, which a split network keeps for its second layer
+
+# Why there is no theory.
+_FEW = "samples are too few for the covariance of the columns"
+_ELSEWHERE = "it is known for inputs that may be N(0, I), and a label of which something is seen along a direction"
+_NO_LINK = "the tails of the label, or rows that are held out, are not enough for a smooth link"
+_KNOWN_NOISE = "its readout is fitted to the samples that trained its first layer, whose noise this knows"
+_NO_SIR = "it is known for directions of sliced inverse regression, and labels that are no classes"
 
 Places = NDArray[np.int_]
 
@@ -48,10 +59,11 @@ class Curve:
     """Errors of an estimator.
 
     Attributes:
-        kind: "linear", "kernel", "random features", "feature learning" or "directions".
+        kind: "linear", "kernel", "random features", "feature learning" (all samples train both layers), "split feature
+            learning" (half of them are kept for the second layer) or "directions".
         sizes: how many samples it was fitted to.
         errors: mean squared error over the variance of the label, by split and size (splits, sizes).
-        theory: what theory says at these sizes, where it exists, else None.
+        theory: what theory says at these sizes, where it exists, else None; `without`: why there is none, else "".
         tested: how many rows were held out of each split.
         tails_shown: whether so many rows show the tails, or the rarest values, of the label; else errors rest on
             a few of them, and nothing can be told.
@@ -62,6 +74,7 @@ class Curve:
     sizes: tuple[int, ...]
     errors: Floats
     theory: Floats | None
+    without: str
     tested: int
     tails_shown: bool
 
@@ -103,7 +116,8 @@ def learning_curves(
     splits = [draw.permutation(count) for _ in range(_SPLITS)]
     variance = labels[:count].var()
     tails_shown = tested >= rows_for_tails(labels[:count])
-    theories: dict[str, RiskAt | None] = {LINEAR: linear_theory(inputs[:count], labels[:count]) if whitened else None}
+    linear = linear_theory(inputs[:count], labels[:count]) if whitened else None
+    theories: dict[str, RiskAt | str] = {LINEAR: linear or _FEW, LEARNING: _KNOWN_NOISE}
     if fitted is not None:
         classes = len(np.unique(labels[:count])) <= MOST_CLASSES
         theories |= _isotropic_theories(fitted, inputs.shape[1], 0 if even or classes else found)
@@ -117,21 +131,27 @@ def learning_curves(
                 interruption.check()
                 train = split[tested : tested + size]
                 errors[row, column] = _missed(build(), inputs, labels, train, test) / variance
-        theory = theories.get(kind)
-        said = None if theory is None else np.array([theory(size) for size in sizes])
-        curves.append(Curve(kind, name, sizes, errors, said, tested, tails_shown))
+        theory = theories.get(kind, _ELSEWHERE)
+        if isinstance(theory, str):
+            said, without = None, theory
+        else:
+            said, without = np.array([theory(size) for size in sizes]), ""
+        curves.append(Curve(kind, name, sizes, errors, said, without, tested, tails_shown))
     return tuple(curves)
 
 
-def _isotropic_theories(fitted: Orders, dim: int, found: int) -> dict[str, RiskAt | None]:
-    """Of kernels and random features, and along `found` directions of SIR if there are any."""
-    energies, features = fitted_energies(fitted), RandomFeatures()
-    theories: dict[str, RiskAt | None] = {}
+def _isotropic_theories(fitted: Orders, dim: int, found: int) -> dict[str, RiskAt | str]:
+    """Of kernels, random features and split networks, and along `found` directions of SIR if there are any."""
+    energies, smooth, features = fitted_energies(fitted), fitted.smooth, RandomFeatures()
+    theories: dict[str, RiskAt | str] = {}
     if energies is not None:
         theories[KERNEL] = kernel_theory(KernelRidge().kernel, energies, dim)
         theories[FEATURES] = features_theory(features.activation, features.width, energies, dim)
-    if found and fitted.smooth is not None:
-        theories[DIRECTIONS] = directions_theory(fitted.smooth, found, SlicedInverseRegression().slices, dim)
+    if smooth is None:
+        return theories | {SPLIT: _NO_LINK, DIRECTIONS: _NO_LINK}
+    theories[SPLIT] = split_theory(smooth, dim, TwoLayerRegressor().learner, _SHARE)
+    sliced = SlicedInverseRegression()
+    theories[DIRECTIONS] = directions_theory(smooth, found, sliced.slices, dim) if found else _NO_SIR
     return theories
 
 
@@ -142,7 +162,11 @@ def _estimators(found: int, even: bool, seed: int) -> dict[str, tuple[str, Calla
         LINEAR: ("sklearn.linear_model.RidgeCV", lambda: RidgeCV(alphas=_RIDGES)),
         KERNEL: ("featlab.estimators.KernelRidge", KernelRidge),
         FEATURES: ("featlab.estimators.RandomFeatures", lambda: RandomFeatures(random_state=seed)),
-        "feature learning": ("featlab.estimators.TwoLayerRegressor", lambda: TwoLayerRegressor(random_state=seed)),
+        LEARNING: ("featlab.estimators.TwoLayerRegressor", lambda: TwoLayerRegressor(random_state=seed)),
+        SPLIT: (
+            f"featlab.estimators.TwoLayerRegressor(readout_share={_SHARE})",
+            lambda: TwoLayerRegressor(readout_share=_SHARE, random_state=seed),
+        ),
     }
     if found:
         directions = SlicedAverageVariance if even else SlicedInverseRegression
@@ -170,7 +194,13 @@ class _MultiIndex:
 
 
 def _missed(model: Any, inputs: Floats, labels: Floats, train: Places, test: Places) -> float:
+    """The mean squared error; of rows so few that no column varies, that of their mean."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoDirection)
-        fitted = model.fit(inputs[train], labels[train])
-    return float(np.mean((labels[test] - fitted.predict(inputs[test])) ** 2))
+        try:
+            found = model.fit(inputs[train], labels[train]).predict(inputs[test])
+        except InvalidParameter as fault:
+            if fault.name != "X":
+                raise
+            found = labels[train].mean()
+    return float(np.mean((labels[test] - found) ** 2))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from featlab.errors import InvalidParameter
 from featlab.estimators.frames import frame_of
 from featlab.estimators.linear import fit_features
+from featlab.estimators.rows import Rows, split_rows
 from featlab.gaussian.activations import activation
 from featlab.gaussian.hermite import Floats
 from featlab.learners.fields import LEAVE_ONE_OUT
@@ -51,7 +53,8 @@ def first_layer(
 
 class Networks(BaseEstimator):
     """What regressors and classifiers share: labels (n, k) of zero mean and about unit size, p/k neurons trained on
-    each, and a second layer for each on top of all neurons."""
+    each, and a second layer for each on top of all neurons. What is not of the second layer, the frame of the inputs
+    included, is of the rows of the first."""
 
     learner: Learner | str | None
     width: int
@@ -60,11 +63,21 @@ class Networks(BaseEstimator):
     fit_intercept: bool
     inputs: str
     steps: int | None
+    readout_share: float
     random_state: Any
 
-    def _fit_outputs(self, X: Floats, labels: Floats) -> None:
-        self.frame_ = frame_of(X, self.inputs)
-        inputs, seed = self.frame_.apply(X), int(check_random_state(self.random_state).randint(2**31))
+    def _split(self, groups: NDArray[Any]) -> tuple[Rows, int]:
+        """The rows of each layer, by groups that both should have, and the seed of the start."""
+        draw = check_random_state(self.random_state)
+        seed = int(draw.randint(2**31))
+        rows = split_rows(groups, self.readout_share, draw)
+        self.readout_rows_ = np.arange(len(groups))[rows.second]
+        return rows, seed
+
+    def _fit_outputs(self, X: Floats, labels: Floats, rows: Rows, seed: int) -> None:
+        known = X[rows.first]
+        self.frame_ = frame_of(known, self.inputs)
+        inputs = self.frame_.apply(known)
         width = max(1, self.width // labels.shape[1])
         student = TwoLayer(width, self.activation, "signs", biases="gaussian")
         learner = PreprocessedStep() if self.learner == "preprocessed" else self.learner
@@ -73,21 +86,23 @@ class Networks(BaseEstimator):
             raise InvalidParameter("learner", learner, expected)
         layers = [
             first_layer(learner, student, inputs, column, (seed + number) % 2**31, self.steps)
-            for number, column in enumerate(labels.T)
+            for number, column in enumerate(labels[rows.first].T)
         ]
         self.first_layer_ = FirstLayer(
             np.concatenate([layer.weights for layer in layers]),
             np.concatenate([layer.biases for layer in layers]),
             np.stack([layer.slope for layer in layers]),
         )
-        features, rest = self._features(inputs), labels - inputs @ self.first_layer_.slope.T
+        if self.readout_share:
+            inputs = self.frame_.apply(X[rows.second])
+        features, rest = self._features(inputs), labels[rows.second] - inputs @ self.first_layer_.slope.T
         fits = [fit_features(features, column, self.ridge, self.fit_intercept) for column in rest.T]
         self.coefficients_ = np.stack([fit.coefficients for fit in fits])
         self.intercepts_ = np.array([fit.intercept for fit in fits])
         self.ridges_ = np.array([fit.ridge for fit in fits])
-        rows = self.first_layer_.weights @ self.frame_.matrix
-        norms = np.linalg.norm(rows, axis=1, keepdims=True)
-        self.directions_ = rows / np.where(norms > 0, norms, 1)  # a neuron that no sample excites has no direction
+        turned = self.first_layer_.weights @ self.frame_.matrix
+        norms = np.linalg.norm(turned, axis=1, keepdims=True)
+        self.directions_ = turned / np.where(norms > 0, norms, 1)  # a neuron that no sample excites has no direction
 
     def _features(self, inputs: Floats) -> Floats:
         layer = self.first_layer_
@@ -103,7 +118,7 @@ class Networks(BaseEstimator):
 
 class TwoLayerRegressor(RegressorMixin, Networks):
     """f(x) = c + <beta, z> + sum_i a_i sigma(<w_i, z> + b_i) / sqrt(p), z the standardised inputs: W is trained by a
-    learner of featlab, a and c are then fitted by ridge regression to the same samples.
+    learner of featlab, a and c are then fitted by ridge regression, to the same samples or to others.
 
     Parameters:
         learner: "preprocessed", one step on labels without their linear part beta (`featlab.PreprocessedStep`), which f
@@ -114,11 +129,13 @@ class TwoLayerRegressor(RegressorMixin, Networks):
         fit_intercept: whether labels are standardised and c is fitted; else labels are taken as they are, and c = 0.
         inputs: "auto", "whiten", "standardise" or "isotropic", see docs/estimators.md.
         steps: how many the learner takes; None, its own number, or one pass over the data.
-        random_state: of the start.
+        readout_share: the share of the samples, drawn at random, that a and c are fitted to, while the others alone
+            give z, beta and W, so that these know nothing of the samples of the fit; 0, all samples do both.
+        random_state: of the start, and of the samples that are kept for the fit.
 
     Attributes after `fit`: `first_layer_`, with weights, biases and slope in the coordinates of `frame_`;
-    `coefficients_` and `intercepts_` of the second layer; `ridges_`, the lambda used; `directions_`, the unit rows
-    (p, d) of W in the coordinates of X.
+    `coefficients_` and `intercepts_` of the second layer; `ridges_`, the lambda used; `readout_rows_`, the samples
+    that they were fitted to; `directions_`, the unit rows (p, d) of W in the coordinates of X.
 
     Examples:
         >>> import numpy as np
@@ -138,6 +155,7 @@ class TwoLayerRegressor(RegressorMixin, Networks):
         fit_intercept: bool = True,
         inputs: str = "auto",
         steps: int | None = None,
+        readout_share: float = 0.0,
         random_state: Any = None,
     ) -> None:
         self.learner = learner
@@ -147,15 +165,18 @@ class TwoLayerRegressor(RegressorMixin, Networks):
         self.fit_intercept = fit_intercept
         self.inputs = inputs
         self.steps = steps
+        self.readout_share = readout_share
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train on inputs X (n, d) and labels y (n,)."""
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
         y = np.asarray(y, np.float64)
-        self.level_ = float(y.mean()) if self.fit_intercept else 0.0
-        self.scale_ = (float(y.std()) or 1.0) if self.fit_intercept else 1.0
-        self._fit_outputs(X, ((y - self.level_) / self.scale_)[:, None])
+        rows, seed = self._split(np.zeros(len(y)))
+        known = y[rows.first]
+        self.level_ = float(known.mean()) if self.fit_intercept else 0.0
+        self.scale_ = (float(known.std()) or 1.0) if self.fit_intercept else 1.0
+        self._fit_outputs(X, ((y - self.level_) / self.scale_)[:, None], rows, seed)
         return self
 
     def predict(self, X: Any) -> Floats:
@@ -168,7 +189,8 @@ class TwoLayerClassifier(ClassifierMixin, Networks):
     """The sign, or the largest, of networks as of `TwoLayerRegressor`, fitted to +1 for a class and -1 for the others:
     one for two classes, else one for each class, each with its share of the neurons and a second layer on all of them.
 
-    Parameters and attributes are those of `TwoLayerRegressor`, and `classes_`.
+    Parameters and attributes are those of `TwoLayerRegressor`, and `classes_`, each of which has its part of the
+    samples that are kept for the fit.
 
     Examples:
         >>> import numpy as np
@@ -187,6 +209,7 @@ class TwoLayerClassifier(ClassifierMixin, Networks):
         ridge: float | str = LEAVE_ONE_OUT,
         inputs: str = "auto",
         steps: int | None = None,
+        readout_share: float = 0.0,
         random_state: Any = None,
     ) -> None:
         self.learner = learner
@@ -195,6 +218,7 @@ class TwoLayerClassifier(ClassifierMixin, Networks):
         self.ridge = ridge
         self.inputs = inputs
         self.steps = steps
+        self.readout_share = readout_share
         self.random_state = random_state
 
     fit_intercept = True
@@ -208,7 +232,7 @@ class TwoLayerClassifier(ClassifierMixin, Networks):
         if count < 2:
             raise InvalidParameter("y", f"{count} class", "at least two classes to tell apart")
         signs = np.where(numbers[:, None] == np.arange(count), 1.0, -1.0)
-        self._fit_outputs(X, signs[:, 1:] if count == 2 else signs)
+        self._fit_outputs(X, signs[:, 1:] if count == 2 else signs, *self._split(numbers))
         return self
 
     def decision_function(self, X: Any) -> Floats:
@@ -255,3 +279,4 @@ class RandomFeatures(TwoLayerRegressor):
 
     learner = None
     steps = None
+    readout_share = 0.0

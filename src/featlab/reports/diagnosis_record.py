@@ -53,6 +53,7 @@ def diagnosis_record(found: Findings) -> dict[str, Any]:
                 "tested": curve.tested,
                 "tails_shown": curve.tails_shown,
                 "theory": None if curve.theory is None else curve.theory.tolist(),
+                "no_theory": curve.without or None,
             }
             for curve in found.curves
         ],

@@ -11,11 +11,13 @@ import numpy as np
 
 from featlab.analysis import Verdict
 from featlab.diagnosis.angles import CANNOT_TELL
+from featlab.diagnosis.curves import SPLIT
 from featlab.reports.diagnosis_advice import ends_early, too_heavy
 from featlab.reports.verdict_sentence import verdict_sentence
 
 if TYPE_CHECKING:
     from featlab.diagnosis import Findings
+    from featlab.diagnosis.curves import Curve
     from featlab.diagnosis.orders import Coefficient, Exponent
 
 _LOADINGS = 5
@@ -200,6 +202,7 @@ def _enough(found: Findings) -> Section:
             rows.append((f"{curve.kind}, theory", *(f"{value:.3f}" for value in curve.theory)))
     if not found.curves:
         return Section("Is n enough?", tuple(said))
+    said += _of_theory(found.curves)
     if not found.curves[0].tails_shown:
         said.append(f"Errors below rest on a few rows: {too_heavy(found)}.")
     if ends_early(found):
@@ -207,6 +210,24 @@ def _enough(found: Findings) -> Section:
     sizes = tuple(f"n = {size:,}" for size in found.curves[0].sizes)
     caption = "Error on held-out rows over the variance of the label, with one standard error over the splits"
     return Section("Is n enough?", tuple(said), caption, ("estimator", *sizes), tuple(rows))
+
+
+def _of_theory(curves: Sequence[Curve]) -> list[str]:
+    """Which network theory speaks of, and why it does not of others."""
+    said = ["Split feature learning is the same network with half of the samples kept for its second layer."]
+    if any(curve.kind == SPLIT and curve.theory is not None for curve in curves):
+        said[0] += (
+            " Its theory: the first layer is drawn, as such a step makes it on inputs N(0, I) with the fitted link; "
+            "for the second there is the deterministic equivalent of ridge regression on samples new to the first."
+        )
+    reasons: dict[str, list[str]] = {}
+    for curve in curves:
+        if curve.theory is None:
+            reasons.setdefault(curve.without, []).append(curve.kind)
+    for reason, kinds in reasons.items():
+        listed = f"{', '.join(kinds[:-1])} and {kinds[-1]}" if len(kinds) > 1 else kinds[0]
+        said.append(f"No theory of {listed}: {reason}.")
+    return said
 
 
 def _threshold(found: Findings) -> str:

@@ -231,6 +231,7 @@ _DIAGNOSIS: dict[str, Shape] = {
             "tested": "integer",
             "tails_shown": "flag",
             "theory": "nested",
+            "no_theory": "text?",
         }
     ],
 }
