@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
+from featlab.analysis import analyse
+from featlab.analysis.staircase import Kind
 from featlab.analysis.structured import atoms, lattices, patterns
 from featlab.analysis.structured.structure import structure_of
 from featlab.analysis.subspaces import nothing
@@ -76,6 +78,17 @@ def test_a_sum_of_whole_numbers() -> None:
     found = lattices.strengths(parts, nothing(5), 0.0)
     assert found.values.max() == pytest.approx(float(np.sum(told**2 / total)), rel=1e-7)
     assert found.error < 1e-7
+
+
+def test_a_committee_of_whole_numbers() -> None:
+    """The part of h behind the point is uniform and tells nothing of h but for exp(-2 pi^2), so that alpha is huge."""
+    found = analyse(target("sum(floor(h[i]) for i in 1..5)"))
+    assert [stage.kind for stage in found.grand_staircase] == [Kind.TRIVIAL, Kind.EASY]
+    assert found.grand_staircase[1].alpha is None
+    bound = found.grand_staircase[1].alpha_bound
+    assert bound is not None
+    assert bound > 1e6
+    assert "too large to be resolved" in found.doubts[0]
 
 
 def test_too_many_values_are_left_to_a_lattice() -> None:
