@@ -14,7 +14,7 @@ _LOOKALIKE = re.compile(r"(?:x|z|h|w|u|v|t|H|X|Z)_?(\d*)")
 _OTHER_NAMES = {
     "theta": "step", "ln": "log", "sgn": "sign", "logistic": "sigmoid", "hermite": "He", "H": "He", "pos": "relu",
     "indicator": "step", "atan": "arctan", "asinh": "arcsinh", "ceiling": "ceil", "product": "prod", "fmod": "mod",
-    "select": "where", "piecewise": "where", "ifelse": "where",
+    "fix": "trunc", "select": "where", "piecewise": "where", "ifelse": "where",
 }  # fmt: skip
 
 
@@ -50,6 +50,8 @@ def function_advice(name: str) -> str:
         return f"Hermite polynomials are called He1..He{MAX_SHORT_HERMITE} and He(k, x)"
     if name in ("tan", "arcsin", "arccos", "arctanh"):
         return "it is not square-integrable, or not defined everywhere, under the Gaussian; arctan and tanh are"
+    if name in ("power", "pow", "float_power"):
+        return "write x**y"
     known = {known.lower(): known for known in sorted(known_functions())} | _OTHER_NAMES
     close = get_close_matches(name[:40].lower(), list(known), n=1, cutoff=0.6)
     if close:

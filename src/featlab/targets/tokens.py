@@ -85,6 +85,9 @@ def tokens_of(text: str) -> list[Token]:
 
 def _foreign(text: str, position: int) -> InvalidTarget:
     character = text[position]
+    if ".." in text[max(0, position - 1) : position + 2]:  # the first point may have been read as that of 1.
+        advice = "an end that is an index is a condition: sum(h[j] for j in 1..4 if j <= i)"
+        return refusal(text, position + 1, "a range has whole numbers at both ends", advice)
     if character in _FOREIGN:
         reason, suggestion = _FOREIGN[character]
     elif ord(character) > 127:

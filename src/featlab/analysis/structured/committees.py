@@ -25,6 +25,7 @@ _SIZES = (512, 1024, 2048)
 _REACH = 8.5
 _SUM_REACH = 9.0  # deviations of the sum of the directions that the lattice covers
 _CUTS = 16  # of each bin of h, when the neuron's value is put into bins
+_MOST_VALUES = 64  # of a neuron, on a lattice of its own
 _SMALLEST = 1e-12  # mass of a bin that is rounding of a Fourier transform
 
 
@@ -57,7 +58,9 @@ def _strength(neuron: Target, count: int, noise: float, size: int) -> float:
     values = neuron.link(0.5 * (edges[:-1] + edges[1:])[:, None])
     moments = _moments(edges)
     low, high, variance = spread(values, values, moments[0])
-    step = extent_of([(low, high, variance)], [count], noise) / size
+    step = _spacing(values) if noise == 0 else None
+    if step is None or count * (high - low) > (size - 1) * step:
+        step = extent_of([(low, high, variance)], [count], noise) / (size - 1 - count)
     place = np.round((values - low) / step).astype(int) % size, np.repeat(np.arange(bins), _CUTS) % size
     mass, first, second = (_transform(moment, place, size) for moment in moments)
     damping = np.exp(-0.5 * noise * (2 * np.pi * fftfreq(size, step)) ** 2)[:, None]
@@ -66,6 +69,18 @@ def _strength(neuron: Target, count: int, noise: float, size: int) -> float:
     excess = irfft2(others * (second * mass - first**2 - mass**2), (size, size))
     there = law > _SMALLEST
     return float(np.sum(excess[there] ** 2 / law[there]))
+
+
+def _spacing(values: Floats) -> float | None:
+    """Of a neuron of few values, the least distance of two if all are whole multiples of it apart; else None.
+
+    On a lattice of this width sums that are equal fall into one bin, and others do not.
+    """
+    gaps = np.diff(np.unique(values))
+    if not 0 < gaps.size < _MOST_VALUES:
+        return None
+    multiples = gaps / gaps.min()
+    return float(gaps.min()) if np.allclose(multiples, np.round(multiples), rtol=0, atol=1e-9) else None
 
 
 def _moments(edges: Floats) -> tuple[Floats, Floats, Floats]:

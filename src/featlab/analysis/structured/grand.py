@@ -108,16 +108,15 @@ def _easy_of_parts(parts: Parts, noise: float, known: Floats, level: Level) -> t
     neuron = committees.neuron_of(parts, known)
     if neuron is not None:
         strength, error = committees.strength(neuron, parts.rank, noise / parts.scale**2)
-        return _easy(complement(known), level, strength, error), None
+        return _unresolved(level, strength, error) or (_easy(complement(known), level, strength, error), None)
     why = lattices.why_not(parts, known, noise)
     if why is not None:
         return _without_ratio(level, why)
     found = lattices.strengths(parts, known, noise)
     strongest = float(found.values.max())
-    if strongest <= 3 * found.error:
-        stage, _ = _without_ratio(level, "")
-        bound = 1 / (4 * found.error)
-        return stage, f"the critical sample ratio alpha is too large to be resolved: it is above {bound:.0f}"
+    unresolved = _unresolved(level, strongest, found.error)
+    if unresolved:
+        return unresolved
     first = found.values >= strongest * (1 - _TIE) - 3 * found.error
     columns = []
     for group, subspace, early in zip(parts.groups, found.subspaces, first, strict=True):
@@ -125,6 +124,15 @@ def _easy_of_parts(parts: Parts, noise: float, known: Floats, level: Level) -> t
         placed[list(group.axes)] = complement(group.columns(known)) @ subspace
         columns += [placed] if early else []
     return _easy(np.column_stack(columns), level, strongest, found.error), None
+
+
+def _unresolved(level: Level, strength: float, error: float) -> tuple[GrandStage, str] | None:
+    """The stage without its ratio if the strength is not told from zero."""
+    if strength > 3 * error:
+        return None
+    bound = 1 / (4 * error)
+    stage = replace(_without_ratio(level, "")[0], alpha_bound=bound)
+    return stage, f"the critical sample ratio alpha is too large to be resolved: it is above {bound:.2g}"
 
 
 def _easy(columns: Floats, level: Level, strength: float, error: float) -> GrandStage:

@@ -24,6 +24,7 @@ from featlab.analysis.budget import check_time
 from featlab.analysis.cells import NOISE_REACH, Sharing
 from featlab.analysis.grids import known_rule, slice_at
 from featlab.analysis.rays import RayCells, cells_of_rays
+from featlab.analysis.structured import atoms
 from featlab.analysis.structured.parts import Group, Parts
 from featlab.analysis.subspaces import complement, nothing
 from featlab.gaussian.hermite import Floats
@@ -38,6 +39,8 @@ _RESOLUTION = {0: (1, 2), 1: (1, 6400), 2: (48, 400), 3: (14, 160), 4: (7, 80), 
 _KNOWN_NODES = {1: 20, 2: 8, 3: 3}
 _REACH = 9.0  # deviations of the label that the lattice covers, besides the extent of its widest term
 _SMALLEST = 1e-12  # mass of a bin that is rounding of a Fourier transform
+_ROUNDING = 1e-12
+_NO_MASS = 1e-14  # beyond the last jump that is cut at
 _LOGARITHMS = 36.0  # a factor's size is told down to exp(-36) of the largest
 
 
@@ -101,7 +104,7 @@ def strengths(parts: Parts, known: Floats, noise: float) -> Strengths:
         # Averages over directions may converge only as 1 / nodes, bins at a singularity as the root of their width:
         # then the error is up to three times the change.
         error += (1 if other.steps < base.steps else 3) * float(np.max(np.abs(values - best)))
-    return Strengths(best, tuple(subspaces), error)
+    return Strengths(best, tuple(subspaces), error + _ROUNDING * float(best.max()))
 
 
 def _partly(parts: Parts, known: Floats) -> list[Group]:
@@ -133,10 +136,7 @@ def _strengths(
                 laws[keys[-1]] = _law(group, known, point, setting)
         times = {key: keys.count(key) for key in keys}
         some = [laws[key] for key in times]
-        if parts.product:
-            tables = _of_product(some, list(times.values()), setting.bins)
-        else:
-            tables = _of_sum(some, list(times.values()), noise / parts.scale**2, setting.bins)
+        tables = _tables(some, list(times.values()), parts.product, noise / parts.scale**2, setting.bins)
         grams = {key: gram(*table) for key, table in zip(times, tables, strict=True)}
         for operator, key in zip(operators, keys, strict=True):
             operator += weight * grams[key]
@@ -194,10 +194,25 @@ def _known_law(group: Group) -> _Law:
     return _Law(values, values, np.array([1 - zero, zero]), np.zeros((2, 0, 0)))
 
 
+def _tables(
+    laws: list[_Law], times: list[int], product: bool, noise: float, bins: int
+) -> Iterator[tuple[Floats, Floats]]:
+    """For each term or factor: P(Y in bin), (bins,), and E[zz^T - I; Y in bin], (bins, q, q)."""
+    exact = None
+    if noise == 0 and all(law.mass[law.first != law.last].sum() < _NO_MASS for law in laws):
+        still = [law.first == law.last for law in laws]
+        few = [(law.first[s], _columns(law)[s]) for law, s in zip(laws, still, strict=True)]
+        exact = atoms.combined(few, times, product)
+    if exact is None:
+        return _of_product(laws, times, bins) if product else _of_sum(laws, times, noise, bins)
+    sizes = [law.moment.shape[1] for law in laws]
+    return (_kept(table[:, 0], table[:, 1:].reshape(len(table), q, q)) for table, q in zip(exact, sizes, strict=True))
+
+
 def _of_sum(laws: list[_Law], times: list[int], noise: float, bins: int) -> Iterator[tuple[Floats, Floats]]:
-    """For each term: P(Y in bin), (bins,), and E[zz^T - I; Y in bin], (bins, q, q); a term may occur several times."""
+    """Those of a sum, on a lattice of which the ends are not neighbours, although each term's place is rounded."""
     spreads = [spread(law.first, law.last, law.mass) for law in laws]
-    width = extent_of(spreads, times, noise) / bins
+    width = extent_of(spreads, times, noise) / (bins - 1 - sum(times))
     frequency = 2 * np.pi * np.arange(bins // 2 + 1) / (bins * width)
     damping = np.exp(-0.5 * noise * frequency**2)
     transforms = []
@@ -238,8 +253,12 @@ def spread(first: Floats, last: Floats, mass: Floats) -> tuple[float, float, flo
 
 def _binned(share: Sharing, law: _Law) -> Floats:
     """(bins, 1 + q^2): the mass and the moment of every bin."""
-    columns = [law.mass, *law.moment.reshape(len(law.mass), law.moment.shape[1] ** 2).T]
-    return np.column_stack([share.collect(column) for column in columns])
+    return np.column_stack([share.collect(column) for column in _columns(law).T])
+
+
+def _columns(law: _Law) -> Floats:
+    """(cells, 1 + q^2): the mass and the moment of every cell."""
+    return np.column_stack([law.mass, law.moment.reshape(len(law.mass), law.moment.shape[1] ** 2)])
 
 
 def _kept(mass: Floats, moment: Floats) -> tuple[Floats, Floats]:
