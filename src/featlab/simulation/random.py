@@ -125,6 +125,21 @@ def normal(key: Any, shape: tuple[int, ...], dtype: Any = jnp.float32, over: Any
     return _shaped(_normal_of(_words(key, shape)), shape)
 
 
+def normal_turned(key: Array, shape: tuple[int, int], dtype: Any = jnp.float32) -> Array:
+    """The numbers of `normal` for (n, k), as (k, n).
+
+    A CPU multiplies matrices of few and long rows three to six times as fast as of many short ones, and to turn the
+    numbers round once they are drawn costs as much as is gained: where the two words of one call of the cipher go to
+    samples of the first and of the second half, they are drawn in that order.
+    """
+    rows, columns = shape
+    if np.dtype(dtype) != np.float32 or rows % 2 or 2 * _half(rows * columns) != rows * columns:
+        return normal(key, shape, dtype).T
+    sample = lax.iota(jnp.uint32, rows // 2) * np.uint32(columns)
+    counter = lax.iota(jnp.uint32, columns)[:, None] + sample
+    return _normal_of(jnp.concatenate(_threefry(key, jnp.zeros_like(counter), counter), axis=1))
+
+
 def normal_columns(key: Array, count: int, number: Array) -> list[Array]:
     """So many independent N(0, 1) numbers of each numbered sample (uint32), as columns, float32.
 

@@ -37,7 +37,7 @@ from featlab.simulation.linalg import (
     product,
     split,
 )
-from featlab.simulation.random import bartlett, fold, named, normal
+from featlab.simulation.random import bartlett, fold, named, normal, normal_turned
 
 _BLOCK_STEPS = 64
 _BLOCK_NUMBERS = 2**12
@@ -177,11 +177,12 @@ class FreshVirtual(Framed):
 
         def add(carry: tuple[Summed, Array], index: Array) -> tuple[tuple[Summed, Array], None]:
             pull, root = carry
-            coordinates = normal(fold(chunk_key, index), (size, self.base), self.dtype)
-            fields = product(coordinates, weights[:, : self.base].T)
-            duals = rule(coordinates[:, : self.known], fields, fold(rule_key, index))
-            duals = within(duals, index, self.rows)
-            return (pull.add(product(duals.T, coordinates)), grown_triangle(root, duals.T)), None
+            coordinates = normal_turned(fold(chunk_key, index), (size, self.base), self.dtype)
+            # The barriers keep the compiler from turning both products round, to many short rows.
+            fields = lax.optimization_barrier(product(weights[:, : self.base], coordinates))
+            duals = rule(coordinates[: self.known].T, fields.T, fold(rule_key, index))
+            duals = lax.optimization_barrier(within(duals, index, self.rows).T)
+            return (pull.add(product(duals, coordinates.T)), grown_triangle(root, duals)), None
 
         empty = jnp.zeros((self.width, self.width), self.dtype)
         zero = Summed.zero((self.width, self.base), self.dtype), empty
