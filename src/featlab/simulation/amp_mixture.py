@@ -242,7 +242,8 @@ class MixtureDenoiser:
             log_share, shift, ratio = _half(side * height / deviation)
             log_weight = log_weight + log_share
             place = [c + side * shift * a for c, a in zip(place, pulled, strict=True)]
-            cuts.append([jnp.sqrt(1 - ratio) * part for part in pulled])
+            gone = jnp.sqrt(jnp.maximum(1 - ratio, 0))  # far from the kink the ratio is 1 up to rounding
+            cuts.append([gone * part for part in pulled])
         return _Piece(log_weight, place, cuts, *self._label(_at(means, root, place), root, squares, cuts))
 
     def _label(
