@@ -17,6 +17,7 @@ from featlab.simulation.random import (
     fold,
     named,
     normal,
+    normal_turned,
     root_key,
     seed_keys,
     uniform,
@@ -135,3 +136,14 @@ def test_numbers_of_several_devices_are_those_of_one():
             root_key(5)
         )
         np.testing.assert_array_equal(whole, by_place)
+
+
+@pytest.mark.parametrize("shape", [(256, 9), (130, 3), (7, 3)])
+def test_turned_numbers_are_the_same(shape):
+    """Drawn in that order or turned after they are drawn; another key gives others."""
+    key, other = (named(root_key(3), name) for name in ("one", "other"))
+    turned, plain, control = jax.jit(
+        lambda: (normal_turned(key, shape), normal(key, shape), normal_turned(other, shape))
+    )()
+    np.testing.assert_allclose(turned, np.asarray(plain).T, rtol=1e-6)
+    assert not np.allclose(turned, control)
