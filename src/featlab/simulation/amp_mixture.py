@@ -18,9 +18,10 @@ Noise variables inside the link are fields with mean 0 and variance 1 that are a
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache, partial, reduce
 from itertools import product as combinations
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -262,8 +263,8 @@ class MixtureDenoiser:
 
         with_place, every = spread(slope), range(self.fields)
         turned = [spread(column) for column in bends]  # by columns
-        mean = self.link(*points) + sum(turned[i][i] for i in every) / 2
-        variance = sum(slope[i] * with_place[i] for i in every) + sum(turned[i][i] ** 2 for i in every) / 2
+        mean: Array = self.link(*points) + sum(turned[i][i] for i in every) / 2
+        variance: Any = sum(slope[i] * with_place[i] for i in every) + sum(turned[i][i] ** 2 for i in every) / 2
         variance = variance + sum(turned[i][j] * turned[j][i] for i in every for j in range(i))
         return mean, variance + self.target.noise, with_place
 
@@ -343,7 +344,7 @@ def _bends(function: Fields, points: list[Array], root: Array) -> list[list[Arra
 def _turned(vector: list[Array], root: Array) -> list[Array]:
     """L^T times a vector."""
     count = len(vector)
-    return [sum((root[i, axis] * vector[i] for i in range(axis, count)), start=0.0) for axis in range(count)]
+    return [reduce(operator.add, [root[i, axis] * vector[i] for i in range(axis, count)]) for axis in range(count)]
 
 
 def _squares(rows: Array) -> Array:
