@@ -18,9 +18,10 @@ Noise variables inside the link are fields with mean 0 and variance 1 that are a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache, partial, reduce
 from itertools import product as combinations
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -52,9 +53,12 @@ _FEW_LABELS = 64
 _MOST_BLUR, _FEW_FOLDS = 0.2, 0.02
 _MOST_HALVINGS = {1: 2, 2: 3, 3: 1}
 _NEAR = 1e-2
+# How far a label counts to be off where a link has no number.
+_FAR_OFF = 1e18
 
 
-_Entries = list[list[Any]]
+# A function of fields, each an array of its own: differentiated field by field.
+Fields = Callable[..., Array]
 
 
 class _Piece(NamedTuple):
@@ -62,17 +66,25 @@ class _Piece(NamedTuple):
 
     log_weight: Array
     place: list[Array]
-    covariance: _Entries
+    cuts: list[list[Array]]  # vectors u; the prior covariance is diag(s^2) less the sum of their u u^T
     label: Array  # mean of the label
     variance: Array  # of the label
     slope: list[Array]  # covariance of the label with t
 
-    def log_density(self, labels: Array) -> Array:
+    def told(self, labels: Array) -> tuple[Array, Array]:
+        """(y - m) / v and 1 / sqrt(v), zero where the label does not vary.
+
+        Divisions come last: their results are kept, where what is cheap is done again for each sum that needs it.
+        """
+        varies, off = self.variance > 0, labels - self.label
+        off = jnp.where(varies, jnp.where(jnp.isfinite(off), off, _FAR_OFF), 0)
+        return off / jnp.where(varies, self.variance, 1), 1 / jnp.sqrt(jnp.where(varies, self.variance, jnp.inf))
+
+    def log_density(self, pull: Array, scale: Array) -> Array:
         """The logarithm of weight times density of the label, where the label varies."""
-        varies = self.variance > 0
-        safe = jnp.where(varies, self.variance, 1)
-        density = self.log_weight - (labels - self.label) ** 2 / (2 * safe) - jnp.log(safe) / 2
-        return jnp.where(varies & ~jnp.isnan(density), density, -jnp.inf)
+        safe = jnp.where(scale > 0, scale, 1)
+        density = self.log_weight - (pull / safe) ** 2 / 2 + jnp.log(safe)
+        return jnp.where((scale > 0) & ~jnp.isnan(density), density, -jnp.inf)
 
     def log_chance(self, labels: Array) -> Array:
         """The logarithm of the weight, where the piece has this label throughout."""
@@ -80,17 +92,13 @@ class _Piece(NamedTuple):
         has = (self.variance == 0) & (jnp.abs(self.label - labels) <= close)
         return jnp.where(has, self.log_weight, -jnp.inf)
 
-    def moved(self, labels: Array) -> list[Array]:
+    def moved(self, pull: Array) -> list[Array]:
         """The posterior mean of t; the prior one where the label does not vary."""
-        varies = (self.variance > 0) & jnp.isfinite(self.label)
-        pull = jnp.where(varies, (labels - self.label) / jnp.where(varies, self.variance, 1), 0)
         return [place + slope * pull for place, slope in zip(self.place, self.slope, strict=True)]
 
-    def left(self, i: int, j: int) -> Array:
-        """The posterior covariance of t_i and t_j, (n, k)."""
-        varies = self.variance > 0
-        known = self.slope[i] * self.slope[j] / jnp.where(varies, self.variance, 1)
-        return self.covariance[i][j] - jnp.where(varies, known, 0)
+    def taken(self, scale: Array) -> list[list[Array]]:
+        """Vectors u: the posterior covariance of t is diag(s^2) less the sum of their u u^T."""
+        return [*self.cuts, [jnp.where(scale > 0, slope * scale, 0) for slope in self.slope]]
 
 
 @dataclass(frozen=True)
@@ -146,8 +154,14 @@ class MixtureDenoiser:
         return lattice[np.sum(lattice**2, axis=1) <= _REACH**2]
 
     @cached_property
-    def kinks(self) -> tuple[Callable[[Array], Array], ...]:
-        """Functions of fields (q,) that vanish where the link jumps or bends."""
+    def link(self) -> Fields:
+        """The label, without noise, as a function of its fields one by one."""
+        of = self.target
+        return _by_fields(of.link_jax) if of.tree is None else _of_tree(of.tree, of.names)
+
+    @cached_property
+    def kinks(self) -> tuple[Fields, ...]:
+        """Functions of the fields that vanish where the link jumps or bends."""
         return _surfaces(self.target)
 
     @property
@@ -166,40 +180,47 @@ class MixtureDenoiser:
         size = min(count, max(1, CHUNK_NUMBERS // self.numbers))
         chunks = -(-count // size)
         beyond = chunks * size - count
-        parts = jnp.pad(labels, (0, beyond)), jnp.pad(means, ((0, beyond), (0, 0)))
-        split = tuple(array.reshape(chunks, size, *array.shape[1:]) for array in parts)
-        first, second = lax.map(lambda part: self._moments(part[0], part[1], root), split)
+        parts = jnp.pad(jnp.concatenate([labels[:, None], means], axis=1), ((0, beyond), (0, 0)))
+        copied = jnp.eye(1 + self.fields, dtype=fields.dtype)
+
+        def chunk(part: Array) -> tuple[Array, Array]:
+            # Written out by a product: a slice would be taken anew within every sum that reads it, twice as slowly.
+            part = product(part, copied)
+            return self._moments(part[:, 0], part[:, 1:], root)
+
+        first, second = lax.map(chunk, parts.reshape(chunks, size, -1))
         first, second = first.reshape(-1, rank)[:count], second.reshape(-1, rank, rank)[:count]
         shrunk = count * jnp.eye(rank, dtype=fields.dtype) - jnp.sum(second, axis=0) + product(first.T, first)
         back = partial(solve_triangular, root[:rank, :rank], lower=True, trans=1)
         return back(first.T).T, back(back(shrunk).T)
 
     def _moments(self, labels: Array, means: Array, root: Array) -> tuple[Array, Array]:
-        """E[t | y] (n, r) and E[t t^T | y] (n, r, r); 0 and I where no small cloud reaches the label."""
-        signs = combinations((1, -1), repeat=len(self.kinks))
+        """E[t | y] (n, r) and E[t t^T | y] (n, r, r); 0 and I where no small cloud reaches the label.
+
+        Sums over small clouds are products of each sample's matrix (numbers, clouds) with itself, its columns times the
+        roots of their weights: one by one, they would take three times as long as all that is summed.
+        """
+        signs, y = combinations((1, -1), repeat=len(self.kinks)), labels[:, None]
         pieces = [self._piece(means, root, sides) for sides in signs]
-        logs = self._log_weights(pieces, labels[:, None])
+        told, rank = [piece.told(y) for piece in pieces], self.target.rank
+        logs = self._log_weights(pieces, told, y)
         top = jnp.max(logs, axis=1, keepdims=True)
-        weights = jnp.exp(logs - jnp.where(jnp.isfinite(top), top, 0))
-        total = jnp.sum(weights, axis=1)
-        weights = weights / jnp.where(total > 0, total, 1)[:, None]
-        moved = [piece.moved(labels[:, None]) for piece in pieces]
-        places = [jnp.concatenate(column, axis=1) for column in zip(*moved, strict=True)]
-        every = range(self.target.rank)
-        first = jnp.stack([jnp.sum(weights * places[i], axis=1) for i in every], axis=1)
+        shares = jnp.split(jnp.exp((logs - jnp.where(jnp.isfinite(top), top, 0)) / 2), len(pieces), axis=1)
+        rows, lost = [], []
+        for share, piece, (pull, scale) in zip(shares, pieces, told, strict=True):
+            rows.append(jnp.stack([share, *(share * at for at in piece.moved(pull)[:rank])], axis=1))
+            lost += [jnp.stack([share * part for part in vector[:rank]], axis=1) for vector in piece.taken(scale)]
+        sums, less = _squares(jnp.concatenate(rows, axis=2)), _squares(jnp.concatenate(lost, axis=2))
+        total = sums[:, :1, :1]
+        sums, less = (part / jnp.where(total > 0, total, 1) for part in (sums, less))
+        prior = jnp.diag(jnp.asarray(self.spreads[:rank] ** 2, labels.dtype))
+        second = jnp.where(total > 0, sums[:, 1:, 1:] + prior - less, jnp.eye(rank, dtype=labels.dtype))
+        return sums[:, 0, 1:], second
 
-        def second(i: int, j: int) -> Array:
-            spread = jnp.concatenate(jnp.broadcast_arrays(*(piece.left(i, j) for piece in pieces)), axis=1)
-            return jnp.where(total > 0, jnp.sum(weights * (places[i] * places[j] + spread), axis=1), float(i == j))
-
-        return first, jnp.stack(
-            [jnp.stack([second(min(i, j), max(i, j)) for j in every], axis=1) for i in every], axis=1
-        )
-
-    def _log_weights(self, pieces: list[_Piece], labels: Array) -> Array:
+    def _log_weights(self, pieces: list[_Piece], told: list[tuple[Array, Array]], labels: Array) -> Array:
         """Logarithms of the posterior weights of all pieces, (n, pieces): if the label is a value that some of them
         have throughout, only those count."""
-        density = jnp.concatenate([piece.log_density(labels) for piece in pieces], axis=1)
+        density = jnp.concatenate([piece.log_density(*of) for piece, of in zip(pieces, told, strict=True)], axis=1)
         if not self.atoms:
             return density
         chance = jnp.concatenate([piece.log_chance(labels) for piece in pieces], axis=1)
@@ -211,10 +232,9 @@ class MixtureDenoiser:
         squares = [float(spread) ** 2 for spread in self.spreads]
         log_weight = -sum(c**2 / (2 * (1 - square)) for c, square in zip(centres, squares, strict=True))
         log_weight, place = jnp.broadcast_to(log_weight, (len(means), centres.shape[1])), [c[None] for c in centres]
-        covariance: _Entries = [[squares[i] * (i == j) for j in range(self.fields)] for i in range(self.fields)]
-        points = _at(means, root, place)
+        points, cuts = _at(means, root, place), list[list[Array]]()
         for kink, side in zip(self.kinks, sides, strict=True):
-            height, slope = kink(points), _slopes(kink, points, root)
+            height, slope = kink(*points), _slopes(kink, points, root)
             along = [square * a for square, a in zip(squares, slope, strict=True)]
             deviation = jnp.sqrt(
                 jnp.maximum(sum(a * b for a, b in zip(along, slope, strict=True)), jnp.finfo(height.dtype).tiny)
@@ -223,23 +243,29 @@ class MixtureDenoiser:
             log_share, shift, ratio = _half(side * height / deviation)
             log_weight = log_weight + log_share
             place = [c + side * shift * a for c, a in zip(place, pulled, strict=True)]
-            covariance = [
-                [entry - (1 - ratio) * pulled[i] * pulled[j] for j, entry in enumerate(row)]
-                for i, row in enumerate(covariance)
-            ]
-        return _Piece(log_weight, place, covariance, *self._label(_at(means, root, place), root, covariance))
+            gone = jnp.sqrt(jnp.maximum(1 - ratio, 0))  # far from the kink the ratio is 1 up to rounding
+            cuts.append([gone * part for part in pulled])
+        return _Piece(log_weight, place, cuts, *self._label(_at(means, root, place), root, squares, cuts))
 
-    def _label(self, points: Array, root: Array, covariance: _Entries) -> tuple[Array, Array, list[Array]]:
+    def _label(
+        self, points: list[Array], root: Array, squares: list[float], cuts: list[list[Array]]
+    ) -> tuple[Array, Array, list[Array]]:
         """Mean and variance of the label over a piece, to second order, and its covariance with t."""
-        link = self.target.link_jax
-        slope = _slopes(link, points, root)
-        every = range(self.fields)
-        bends = [_slopes(partial(_slope, link, root, k), points, root) for k in every]
-        with_place = [sum(covariance[i][j] * slope[j] for j in every) for i in every]
-        turned = [[sum(covariance[i][k] * bends[k][j] for k in every) for j in every] for i in every]
-        mean = link(points) + sum(turned[i][i] for i in every) / 2
-        variance = sum(slope[i] * with_place[i] for i in every)
-        variance = variance + sum(turned[i][j] * turned[j][i] for i in every for j in every) / 2
+        slope, bends = _slopes(self.link, points, root), _bends(self.link, points, root)
+
+        def spread(vector: list[Array]) -> list[Array]:
+            """The covariance of t over the piece times a vector."""
+            parts = [square * part for square, part in zip(squares, vector, strict=True)]
+            for cut in cuts:
+                along = sum(a * b for a, b in zip(cut, vector, strict=True))
+                parts = [part - along * a for part, a in zip(parts, cut, strict=True)]
+            return parts
+
+        with_place, every = spread(slope), range(self.fields)
+        turned = [spread(column) for column in bends]  # by columns
+        mean: Array = self.link(*points) + sum(turned[i][i] for i in every) / 2
+        variance: Any = sum(slope[i] * with_place[i] for i in every) + sum(turned[i][i] ** 2 for i in every) / 2
+        variance = variance + sum(turned[i][j] * turned[j][i] for i in every for j in range(i))
         return mean, variance + self.target.noise, with_place
 
 
@@ -284,20 +310,46 @@ def why_not(target: Target) -> str:
     return "" if len(_surfaces(target)) <= _MOST_KINKS else f"a link with at most {_MOST_KINKS} kinks"
 
 
-def _at(means: Array, root: Array, place: list[Array]) -> Array:
-    """omega + L t, (n, k, q)."""
+def _at(means: Array, root: Array, place: list[Array]) -> list[Array]:
+    """omega + L t, field by field (n, k)."""
     rows = [sum(root[i, j] * place[j] for j in range(i + 1)) for i in range(len(place))]
-    return jnp.stack([means[:, i : i + 1] + row for i, row in enumerate(rows)], axis=-1)
+    return [means[:, i : i + 1] + row for i, row in enumerate(rows)]
 
 
-def _slope(function: Callable[[Array], Array], root: Array, axis: int, points: Array) -> Array:
-    """The derivative along an axis of t, at points of z."""
-    return jax.jvp(function, (points,), (jnp.broadcast_to(root[:, axis], points.shape),))[1]
+def _derivative(function: Fields, axis: int) -> Fields:
+    """The derivative by one field. The others are constants, so that what does not depend on it costs nothing."""
+
+    def slope(*points: Array) -> Array:
+        def along(point: Array) -> Array:
+            return function(*points[:axis], point, *points[axis + 1 :])
+
+        return jax.jvp(along, (points[axis],), (jnp.ones_like(points[axis]),))[1]
+
+    return slope
 
 
-def _slopes(function: Callable[[Array], Array], points: Array, root: Array) -> list[Array]:
-    """Derivatives along all axes of t."""
-    return [_slope(function, root, axis, points) for axis in range(points.shape[-1])]
+def _slopes(function: Fields, points: list[Array], root: Array) -> list[Array]:
+    """Derivatives along all axes of t, of which field i depends on the first i: L^T times those by the fields."""
+    return _turned([_derivative(function, axis)(*points) for axis in range(len(points))], root)
+
+
+def _bends(function: Fields, points: list[Array], root: Array) -> list[list[Array]]:
+    """Second derivatives along all pairs of axes of t, L^T H L."""
+    count = len(points)
+    by_fields = {(i, j): _derivative(_derivative(function, i), j)(*points) for i in range(count) for j in range(i + 1)}
+    rows = [_turned([by_fields[max(i, j), min(i, j)] for j in range(count)], root) for i in range(count)]
+    return [_turned(list(column), root) for column in zip(*rows, strict=True)]
+
+
+def _turned(vector: list[Array], root: Array) -> list[Array]:
+    """L^T times a vector."""
+    count = len(vector)
+    return [reduce(operator.add, [root[i, axis] * vector[i] for i in range(axis, count)]) for axis in range(count)]
+
+
+def _squares(rows: Array) -> Array:
+    """The products of the rows of each matrix (n, rows, clouds)."""
+    return jnp.einsum("nik,njk->nij", rows, rows, precision=lax.Precision.HIGHEST)
 
 
 def _half(distance: Array) -> tuple[Array, Array, Array]:
@@ -310,14 +362,22 @@ def _half(distance: Array) -> tuple[Array, Array, Array]:
     return log_share, shift, jnp.maximum(1 - shift * (shift + distance), 0)
 
 
-def _surfaces(target: Target) -> tuple[Callable[[Array], Array], ...]:
-    """The kinks of a target as JAX functions of one point (q,)."""
+def _surfaces(target: Target) -> tuple[Fields, ...]:
+    """The kinks of a target as JAX functions of its fields, one by one."""
     if target.tree is None:
-        return tuple(cast(Callable[[Array], Array], kink.function) for kink in target.kinks)  # its code is for either
-    from featlab.targets.evaluate import values_jax
+        return tuple(_by_fields(cast(Fields, kink.function)) for kink in target.kinks)  # its code is for either
     from featlab.targets.kinks import surfaces
 
-    def function(tree: Any) -> Callable[[Array], Array]:
-        return lambda fields: values_jax(tree, {name: fields[..., k] for k, name in enumerate(target.names)})
+    return tuple(_of_tree(tree, target.names) for tree in surfaces(target.tree))
 
-    return tuple(function(tree) for tree in surfaces(target.tree))
+
+def _by_fields(function: Fields) -> Fields:
+    """A function of points (..., q) as one of q fields."""
+    return lambda *fields: function(jnp.stack(fields, axis=-1))
+
+
+def _of_tree(tree: Any, names: Sequence[str]) -> Fields:
+    """A tree as a function of its fields."""
+    from featlab.targets.evaluate import values_jax
+
+    return lambda *fields: values_jax(tree, dict(zip(names, fields, strict=True)))
