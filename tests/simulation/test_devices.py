@@ -17,8 +17,10 @@ from featlab.simulation.devices import grouped, sample_devices
 DEVICES, SEEDS, LARGE = 4, 8, {"virtual": 160_000, "retraced": 20_000}
 SCRIPT = """
 import json, jax, featlab
+from featlab.compiled import keep
 from featlab.simulation import run
 
+keep()
 start, placed, tables = run.start, [], []
 
 def watched(problem, keys):
