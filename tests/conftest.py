@@ -15,6 +15,7 @@ import jax
 import pytest
 from jax._src.lru_cache import LRUCache
 
+from featlab import compiled
 from featlab.reports import Explanation, explain
 
 _KEPT_SECONDS = 30 * 24 * 3600.0
@@ -31,12 +32,18 @@ def compiled_once(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPath
     """A program is compiled once, for all processes of the suite and for all suites to come.
 
     Compiled programs lie in pytest's own cache (`.pytest_cache`); JAX names them by their text, by the versions and by
-    the options of the compiler. Processes that tests start read them by the environment, and write none.
+    the options of the compiler. Commands and workers that tests start keep theirs beside them, as those of users do
+    (`featlab.compiled`); other processes find those of the tests, and write none.
     """
     cache: pytest.Cache | None = getattr(pytestconfig, "cache", None)
     shared = tmp_path_factory.getbasetemp()
     shared = shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared
-    directory = shared / "compiled" if cache is None else cache.mkdir("compiled")
+    os.environ[compiled.VARIABLE] = str(shared / "compiled" if cache is None else cache.mkdir("compiled"))
+    root = compiled._root()
+    assert root is not None
+    directory = root / f"{compiled._PROCESS}tests"  # to commands, the folder of the process that started them
+    directory.mkdir(parents=True, exist_ok=True)
+    os.utime(directory)  # in use
     LRUCache.put = _put_whole  # type: ignore[method-assign]
     jax.config.update("jax_compilation_cache_dir", str(directory))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)

@@ -36,13 +36,15 @@ def test_there_are_examples() -> None:
 
 @pytest.mark.parametrize("path", _having("python"), ids=lambda path: path.name)
 def test_python_blocks_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The blocks of one document run one after the other; those with worker processes in a process of their own."""
+    """The blocks of one document run one after the other; those with worker processes in a process of their own, which
+    keeps what it compiles as a command does."""
     program = "\n".join(blocks(path.read_text(encoding="utf-8"), "python"))
     if path.name not in OWN_PROCESS:
         monkeypatch.chdir(tmp_path)
         exec(compile(program, path.name, "exec"), {"__name__": "__main__"})  # noqa: S102 - the project's own documents
         return
-    (tmp_path / "blocks.py").write_text(program, encoding="utf-8")
+    kept = "import featlab.compiled\n\nfeatlab.compiled.keep()\n"
+    (tmp_path / "blocks.py").write_text(kept + program, encoding="utf-8")
     command = [sys.executable, "-W", "error", "blocks.py"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment(), timeout=120)
     assert done.returncode == 0, done.stderr

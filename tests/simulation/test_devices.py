@@ -17,9 +17,11 @@ from featlab.simulation.devices import grouped, sample_devices
 DEVICES, SEEDS, LARGE = 4, 8, {"virtual": 160_000, "retraced": 20_000, "by one": 160_000}
 SCRIPT = """
 import json, jax, featlab
+from featlab.compiled import keep
 from featlab.simulation import run
 from featlab.simulation.designs import choose
 
+keep()
 start, placed, tables = run.start, [], []
 
 def watched(problem, keys):

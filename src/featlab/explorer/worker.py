@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from featlab import interruption
-from featlab.compiled import hand_over
+from featlab.compiled import hand_over, keep_as_parent
 from featlab.errors import FeatlabError
 from featlab.explorer.faults import Fault, encoded, refusal
 
@@ -49,6 +49,7 @@ def live(pipe: Connection, niceness: int, modules: tuple[str, ...]) -> None:
     """
     if niceness and hasattr(os, "nice"):
         os.nice(niceness)  # a simulation must not hold up who only types
+    keep_as_parent()
     for module in modules:
         importlib.import_module(module)
     serve(pipe, lambda: os._exit(0))

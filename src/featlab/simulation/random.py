@@ -291,7 +291,15 @@ def _shaped(numbers: Array, shape: tuple[int, ...]) -> Array:
 
 
 def _threefry(key: Words, x0: Words, x1: Words) -> tuple[Words, Words]:
-    """Threefry-2x32-20 of the counter words (x0, x1); the last axis of `key` holds its two words."""
+    """Threefry-2x32-20 of the counter words (x0, x1); the last axis of `key` holds its two words.
+
+    Its 130 operations are most of those of many a program: they are traced and lowered once for all draws of a shape,
+    as a function that the compiler puts back where it is called.
+    """
+    return _rounds(key, x0, x1) if isinstance(x0, np.ndarray) else _traced_once(key, x0, x1)
+
+
+def _rounds(key: Words, x0: Words, x1: Words) -> tuple[Words, Words]:
     k0, k1 = key[..., 0], key[..., 1]
     schedule = (k0, k1, k0 ^ k1 ^ _PARITY)
     x0, x1 = x0 + k0, x1 + k1
@@ -302,6 +310,9 @@ def _threefry(key: Words, x0: Words, x1: Words) -> tuple[Words, Words]:
         x0 = x0 + schedule[(group + 1) % 3]
         x1 = x1 + schedule[(group + 2) % 3] + np.uint32(group + 1)
     return x0, x1
+
+
+_traced_once = jax.jit(_rounds)
 
 
 def _jax_key(key: Array) -> Array:
