@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from featlab.simulation.linalg import (
-    extended,
     grown_triangle,
     lower_factor,
     off,
@@ -108,25 +107,3 @@ def test_a_triangle_that_is_added_to_is_that_of_all_columns(difference):
     np.testing.assert_allclose(root @ root.T, whole @ whole.T, atol=1e-5 * size**2)
     distance = abs(np.diag(np.linalg.qr(whole.T)[1])[-1])
     assert abs(root[-1, -1]) == pytest.approx(distance, rel=2e-3, abs=40 * EPS * size)
-
-
-def test_three_passes_give_what_six_do():
-    """`extended` is `split` and `off`: also of a row nearly in the basis, and of one within it, which gives nothing."""
-    rng = np.random.default_rng(3)
-    basis = np.linalg.qr(rng.standard_normal((2000, 4)))[0].T.astype(np.float32)
-    basis[3] = 0  # an unused row
-    noise, fresh = rng.standard_normal((2, 2000)).astype(np.float32)
-    run, reference = jax.jit(extended), jax.jit(split)
-    for share in (1.0, 1e-3, 0.0):
-        row = (basis[0] * 3 + basis[1] + share * fresh / 45).astype(np.float32)
-        norm, q, new = run(basis, row, noise, jnp.float32(2.5))
-        _, lower, expected = reference(basis, row[None])
-        np.testing.assert_allclose(norm, lower[0, 0], rtol=1e-4)
-        assert np.max(np.abs(basis @ np.asarray(q))) < 2e-6
-        # Both take differences of numbers as large as the row's, and divide by what is left.
-        rounding = 4 * EPS * np.max(np.abs(row)) / max(float(norm), 1e-3)
-        np.testing.assert_allclose(q, expected[0], atol=rounding)
-        wanted = 2.5 * expected[0] + off(jnp.concatenate([basis, expected]), noise[None])[0]
-        np.testing.assert_allclose(new, wanted, atol=4 * rounding + 16 * EPS)
-    assert float(norm) == 0.0
-    assert not np.any(np.asarray(q))

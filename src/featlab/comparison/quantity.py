@@ -54,7 +54,8 @@ class ComparedQuantity:
             with the sign of most. At the first size, as all below.
         simulation: measured, mean over seeds.
         difference: simulation - theory; seed by seed, along the sign that is predicted for it, where each has its own.
-        error: standard error of the difference: scatter over seeds and error of the prediction.
+        scatter: standard error of what was measured, from its scatter over seeds.
+        error: standard error of the difference: that, and the error of the prediction.
         estimates: what the difference may be in the limit; without several sizes, the difference itself.
         freedom: of that error.
         scale: what a relative error of one would change at each point; where the curve vanishes, the quantity's size.
@@ -75,6 +76,7 @@ class ComparedQuantity:
     theory: xr.DataArray
     simulation: xr.DataArray
     difference: xr.DataArray
+    scatter: xr.DataArray
     error: xr.DataArray
     freedom: Floats
     estimates: Estimates
@@ -201,6 +203,7 @@ def compared_quantity(
         theory=theory,
         simulation=simulation,
         difference=difference,
+        scatter=first.scatter,
         error=first.error,
         freedom=first.freedom,
         estimates=replace(estimates, value=first.sign * estimates.value),

@@ -108,7 +108,7 @@ def _worth_showing(quantity: ComparedQuantity) -> bool:
 def _draw(axes: Axes, quantity: ComparedQuantity, prediction: xr.Dataset, measurement: xr.Dataset) -> None:
     x = _along_axis(axes, quantity.theory, measurement)
     scale = shown_scale(quantity.name, measurement)
-    whole, measured, error = prediction[quantity.name] * scale, scale * quantity.simulation, scale * quantity.error
+    whole, measured, error = prediction[quantity.name] * scale, scale * quantity.simulation, scale * quantity.scatter
     flips = not quantity.signless and _flips(whole)
     if flips:
         runs = abs(scale * measurement[quantity.name].sel(time=quantity.theory["time"]))

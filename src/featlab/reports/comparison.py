@@ -93,7 +93,7 @@ def _tables(quantity: ComparedQuantity, scale: float) -> Iterator[Padding]:
         name = called if curve.label == quantity.name else f"{called} {curve.label}"
         limit = ("limit",) if quantity.sizes > 1 else ()
         columns = (first, f"|{name}|" if quantity.signless else name, "simulation", *limit, "z")
-        measured = [(quantity.simulation, quantity.error)]
+        measured = [(quantity.simulation, quantity.scatter)]
         if limit:
             measured.append((quantity.limit, quantity.limit_error))
         parts = (quantity.theory, *(part for pair in measured for part in pair), quantity.z)

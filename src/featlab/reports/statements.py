@@ -343,7 +343,7 @@ def _overlaps(demonstration: Demonstration, run: ComparedRun) -> Iterator[str]:
     # The rows of an estimate stand for directions, and are turned with them; neurons stay what they are.
     rows = demonstration.recipe is not None and demonstration.recipe.student is None
     theory, measured = (turned(part, basis, rows) for part in (overlap.theory, overlap.simulation))
-    error = turned(overlap.error**2, basis**2, rows) ** 0.5  # as if independent, where a direction is no axis
+    error = turned(overlap.scatter**2, basis**2, rows) ** 0.5  # as if independent, where a direction is no axis
     names, numbers = direction_texts(basis), [place for place, stage in enumerate(stages, 1) for _ in stage.T]
     unit = "" if demonstration.recipe is None or len(stages) < 2 else _UNITS[demonstration.recipe.learner.clock]
     for curve in visible_curves(theory):
