@@ -100,7 +100,7 @@ class Quadrature:
 
     def points(self, axes: int) -> int:
         """How many points the rule will have when noise has been added along so many axes (at most)."""
-        # Every axis of the link is cut at the origin at least: a rule that is far too large is not laid out to be counted.
+        # Axes are cut at the origin at least: a rule that is far too large is not laid out to be counted.
         least = (2 * self.nodes[0]) ** (self.target.rank + self.target.hidden)
         if least > _MOST_POINTS:
             return least
