@@ -155,6 +155,7 @@ def test_what_rounding_hides_from_correlations_is_said() -> None:
     assert found.information_exponent == 2
     assert any("rounding of the largest labels" in doubt for doubt in found.doubts)
     assert not any("rounding" in doubt for doubt in analyse(target("cosh(2*h1) + 0.1*h1")).doubts), "negative control"
+    assert not analyse(target("sign(h1*h2 - 0.5)")).doubts, "two labels, one of them more than half of the time"
 
 
 def test_numbers_of_sixteen_digits_are_not_taken_for_exact() -> None:

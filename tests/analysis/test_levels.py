@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -49,6 +51,23 @@ def test_what_cannot_be_resolved_is_undecided(monkeypatch: pytest.MonkeyPatch) -
     level = find_level(build_grids(of), correlation_probes(0), nothing(2), 4)
     assert level.doubt is not None
     assert "undecided" in level.doubt
+
+
+@pytest.mark.parametrize(("text", "rule"), [("sign(h1**2 + h2**2 - 1)", 300), ("(h1 + h2)**20 + h1", None)])
+def test_a_doubt_does_not_contradict_itself(text: str, rule: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The size that is not sure is less than 80 of the errors that are told beside it. Of the second label, whose tests
+    are not all as good, the middle error would be a 150th of it."""
+    if rule:
+        monkeypatch.setattr("featlab.analysis.grids._BUDGET", {2: rule})
+    grids = build_grids(target(text))
+    probes = label_probes(grids.fine, 0) if rule is None else correlation_probes(0)
+    level = find_level(grids, probes, nothing(2), 4)
+    if level.order is not None:
+        known = level.surest
+        level = find_level(grids, label_probes(grids.fine, known.shape[1]), known, 4, level.surest_tilt)
+    assert level.doubt is not None
+    size, error = map(float, re.findall(r"[\d.]+e[+-]\d+", level.doubt))
+    assert size < 81 * error
 
 
 def test_an_undecided_level_ends_the_staircase(monkeypatch: pytest.MonkeyPatch) -> None:

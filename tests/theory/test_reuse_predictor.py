@@ -105,3 +105,21 @@ def test_the_size_of_a_rule_is_known_where_no_float_holds_it():
     rule = Quadrature(target("h1"), np.zeros((1, 1)), *_RESOLUTIONS[0])
     assert rule.points(2) == rule.points(1) * (rule.points(1) // rule.points(0))
     assert rule.points(600) > 10**400  # 180 steps of one neuron were an OverflowError
+
+
+def test_five_directions_are_sampled_and_no_rule_is_laid_out_for_them(monkeypatch):
+    """A product rule of 48 nodes on each of five axes takes 12 GB, and was made to be counted. With He2 and the
+    correlation loss a step adds 2 gamma E[Y h_i h_j] m_j to m_i: here 2 gamma m_2 to m_1 and 2 gamma m_1 to m_2."""
+    laid_out = []
+    monkeypatch.setattr(
+        "featlab.theory.reuse.predictor.nested_rule", lambda *arguments, **_: laid_out.append(arguments[1])
+    )
+    learner, student = ReusedBatch(1, 0.1, loss="correlation"), TwoLayer(activation="He2")
+    asked = question("h1*h2 + h3*h4*h5", learner, student=student, steps=np.array([0, 1]))
+    before, step = np.array([[0.1, 0.2, 0.3, -0.1, 0.2]]), np.array([[0.04, 0.02, 0, 0, 0]])
+    answer = predict_reuse(asked, Start(before, np.eye(1), np.ones(1), np.zeros(1)))
+    assert laid_out == []
+    off = np.abs(answer.values["overlap"][1] - before - step)
+    assert np.all(off < 4 * answer.errors["overlap"][1])
+    assert np.all(answer.errors["overlap"][1] < 1e-3), "an error that says nothing"
+    assert Quadrature(target("h1*h2 + h3*h4*h5"), np.zeros((1, 0)), *_RESOLUTIONS[0]).points(0) >= 48**5

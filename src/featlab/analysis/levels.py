@@ -95,7 +95,7 @@ def lowest_level(
         sure = found.significance > SURE
         count = int(np.sum(sure))
         undecided = np.any(~sure & ((found.significance > DOUBT) | (DOUBT * error > RESOLUTION)))
-        unsure = _doubt(order, found.signal[count], error) if undecided else None
+        unsure = _doubt(order, found, count, error) if undecided else None
         if count:
             surest = int(np.sum(found.significance[:count] >= _NEARLY_AS_SURE * found.significance[0]))
             new, best = (readable_basis(unknown @ found.directions[:, :n], n) for n in (count, surest))
@@ -107,10 +107,14 @@ def lowest_level(
     return Level(None, empty, empty, 0.0, error, 0.0, 0.0, max_order)
 
 
-def _doubt(order: int, signal: float, error: float) -> str:
+def _doubt(order: int, found: _Directions, place: int, error: float) -> str:
+    """What is told of the first direction that is not sure: its size, and the error that it was judged by, which is
+    that of the tests that see it, where those are worse than the middle one."""
+    signal, significance = float(found.signal[place]), float(found.significance[place])
+    judged = max(error, signal / significance) if significance > 0 else error
     return (
         f"whether order {order} vanishes is undecided: its relative size is {signal:.1e} with a numerical error of "
-        f"{error:.1e}, and {SURE:.0f} times the error is needed to be sure"
+        f"{judged:.1e}, and {SURE:.0f} times the error is needed to be sure"
     )
 
 

@@ -14,7 +14,7 @@ from featlab.analysis.budget import DEFAULT_BUDGET, Tell, time_budget
 from featlab.analysis.energies import Energies, coordinate_leap, hermite_energies
 from featlab.analysis.grids import Grid, GridPair, build_grids
 from featlab.analysis.levels import DOUBT, RESOLUTION, ROUNDING
-from featlab.analysis.probes import discrete_levels
+from featlab.analysis.probes import MOST_DISCRETE_LABELS, discrete_levels
 from featlab.analysis.residuals import Regime, giant_step_subspace, learnable_variance, regimes
 from featlab.analysis.sample_cost import SampleCost, critical_constant, sample_costs
 from featlab.analysis.spiked_cost import kernel_reach, law_of, spiked_costs
@@ -310,6 +310,8 @@ def _unseen(grid: Grid, expansion: Expansion | None, leap: Staircase[Stage]) -> 
     """A doubt if a part of the typical label is too small for correlations, whose rounding is that of the rms."""
     if leap.exponent == 1 or (expansion is not None and expansion.exact and expansion.rank == 1):
         return  # nothing is lower, or hidden
+    if np.unique(grid.labels).size <= MOST_DISCRETE_LABELS:
+        return  # all labels are as large
     order = np.argsort(grid.labels)
     ranks = np.cumsum(grid.weights[order])
     low, high = grid.labels[order][np.searchsorted(ranks, [0.25, 0.75])]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import prod
+from math import comb, log, prod
 
 import sympy
 
@@ -10,6 +10,7 @@ from featlab.targets.functions import is_call
 
 _MAX_TERMS = 24
 _MAX_COEFFICIENT_BITS = 40
+_COUNTLESS = 10**9
 
 
 def polynomial_degree(tree: sympy.Expr) -> int | None:
@@ -66,12 +67,19 @@ def expanded_terms(expression: sympy.Expr) -> int:
     if isinstance(expression, sympy.Add):
         return sum(expanded_terms(argument) for argument in expression.args)
     if isinstance(expression, sympy.Mul):
-        return int(min(prod(float(expanded_terms(argument)) for argument in expression.args), 1e9))
+        return int(min(prod(float(expanded_terms(argument)) for argument in expression.args), _COUNTLESS))
     if isinstance(expression, sympy.Pow):
-        return int(min(float(expanded_terms(expression.base)) ** int(expression.exp), 1e9))
+        return _products_of_power(expanded_terms(expression.base), int(expression.exp))
     if is_call(expression, "He"):
-        return int(min(float(expanded_terms(expression.args[1])) ** int(expression.args[0]), 1e9)) * 20
+        return 20 * _products_of_power(expanded_terms(expression.args[1]), int(expression.args[0]))
     return 1
+
+
+def _products_of_power(terms: int, power: int) -> int:
+    """Of (a + b + ..)^n: all t^n of them, or, like powers being put together after each factor, t n C(n + t - 1, n)."""
+    apart = terms**power if power * log(terms) < log(_COUNTLESS) else _COUNTLESS
+    together = terms * power * comb(power + terms - 1, power) if terms * power < _COUNTLESS**0.5 else _COUNTLESS
+    return min(apart, together, _COUNTLESS)
 
 
 def expanded_hermite(expression: sympy.Expr) -> sympy.Expr:

@@ -23,6 +23,7 @@ from featlab.outcome import Outcome
 from featlab.progress import progress_bar
 from featlab.results import QUANTITIES, attributes
 from featlab.targets import Isotropic, Spiked, Target
+from featlab.theory.derived import with_derived
 from featlab.theory.question import NoPrediction, Prediction, Predictor, Question, Starts
 from featlab.theory.starts import estimate_starts, no_starts, student_starts, tied_network_starts, wide_starts
 
@@ -210,7 +211,10 @@ def _dataset(question: Question, answers: Mapping[int | None, Prediction], unit:
     """One answer without a seed, or one for each seed, side by side. An error that only some state is 0 for others."""
     seeds = [seed for seed in answers if seed is not None]
     lead: tuple[str, ...] = ("seed",) if seeds else ()
-    labelled = [_asked(question, _with_derived(question, answer)) for answer in answers.values()]
+    # As in a simulation, the spectrum of W is told only where it is asked for.
+    spectrum = question.names is not None and question.asks("spectrum")
+    derived = [with_derived(answer.values, answer.errors, spectrum) for answer in answers.values()]
+    labelled = [_asked(question, one) for one in derived]
     data: dict[str, Any] = {}
     for name in dict.fromkeys(name for one in labelled for name in one):
         plain = name.removesuffix("_error")
@@ -234,41 +238,6 @@ def _asked(question: Question, values: dict[str, Floats]) -> dict[str, Floats]:
         told = ", ".join(name for name in values if not name.endswith("_error"))
         raise InvalidParameter("observe", unknown[0], f"names among {told}, which this prediction tells")
     return {name: value for name, value in values.items() if name.removesuffix("_error") in question.names}
-
-
-def _with_derived(question: Question, answer: Prediction) -> dict[str, Floats]:
-    """What was predicted, its errors, and what follows from overlaps and norms; as in a simulation, the spectrum of W
-    only where it is asked for."""
-    values = dict(answer.values)
-    if "gram" in values:
-        values.setdefault("norm", np.sqrt(np.diagonal(values["gram"], axis1=1, axis2=2)))
-        if question.names is not None and question.asks("spectrum"):
-            values.setdefault("spectrum", _roots(values["gram"]))
-    if "overlap" in values and "norm" in values:
-        cosine = values["overlap"] / values["norm"][:, :, None]
-        values.setdefault("cosine", cosine)
-        if "subspace" not in values:
-            values["subspace"] = _singular_values(cosine)
-    errors = {f"{name}_error": error for name, error in answer.errors.items()}
-    return values | errors
-
-
-def _roots(gram: Floats) -> Floats:
-    """The roots of the eigenvalues of Q = W W^T at each time, the largest first; NaN where it is not finite."""
-    values = np.full(gram.shape[:2], np.nan)
-    sound = np.all(np.isfinite(gram), axis=(1, 2))
-    # An eigenvalue that is zero may be -1e-17.
-    values[sound] = np.sqrt(np.maximum(np.linalg.eigvalsh(gram[sound])[:, ::-1], 0.0))
-    return values
-
-
-def _singular_values(cosine: Floats) -> Floats:
-    """Those of the matrix of cosines over sqrt(p), at each time; NaN where it is not finite."""
-    steps, width, rank = cosine.shape
-    values = np.full((steps, min(width, rank)), np.nan)
-    sound = np.all(np.isfinite(cosine), axis=(1, 2))
-    values[sound] = np.linalg.svd(cosine[sound] / np.sqrt(width), compute_uv=False)
-    return values
 
 
 def _provenance(question: Question, answers: Mapping[int | None, Prediction]) -> dict[str, Any]:

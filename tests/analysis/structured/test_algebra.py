@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from featlab.analysis import analyse
 from featlab.analysis.energies import hermite_energies
 from featlab.analysis.grids import build_grids
 from featlab.analysis.structured.algebra import expansion_of, mean_of, polynomial_of, powers_of
@@ -56,3 +57,17 @@ def test_constants_may_be_irrational() -> None:
 @pytest.mark.parametrize("text", ["relu(h1)", "h1 + xi1", "tanh(h1)*h2"])
 def test_what_is_no_polynomial_of_the_directions_is_none(text: str) -> None:
     assert polynomial_of(target(text)) is None
+
+
+def test_a_high_power_of_a_sum_is_multiplied_out() -> None:
+    """(h1 + h2)^20 is even: all of degree 1 is h1, 1e-12 of the label's root mean square, which no integral would see.
+
+    Like powers are put together, so that it has 21 terms and not 2^20.
+    """
+    polynomial = polynomial_of(target("(h1 + h2)**20 + h1"))
+    assert polynomial is not None
+    assert len(polynomial) == 22
+    found = analyse(target("(h1 + h2)**20 + h1"))
+    assert (found.information_exponent, found.leap) == (1, 1)
+    assert analyse(target("(h1 + h2)**20 + 3")).information_exponent == 2, "negative control"
+    assert polynomial_of(target("(h1*h2 + h1 + h2 + h3 + h4 + h5 + h6)**20")) is None, "C(26, 6) = 230230 terms"

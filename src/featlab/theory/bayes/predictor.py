@@ -77,9 +77,7 @@ def _errors(of: Target, values: Mapping[str, Floats], off: Floats) -> dict[str, 
     Risks are computed once more, at overlaps that are lower by as much; for closed forms that is nothing.
     """
     overlaps = values["overlap"]
-    squares = np.diagonal(overlaps, axis1=1, axis2=2)
-    least = np.maximum(squares - np.diagonal(off, axis1=1, axis2=2), 0.0)
-    errors = {"overlap": off, "gram": off, "norm": np.sqrt(squares) - np.sqrt(least)}
+    errors = {"overlap": off, "gram": off}
     if "risk" in values:
         shifts = off if np.max(off) > _NOTHING else np.zeros_like(off)
         lower = [bayes_errors(of, one - two) if two.any() else None for one, two in zip(overlaps, shifts, strict=True)]

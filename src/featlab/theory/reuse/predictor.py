@@ -100,6 +100,10 @@ class Quadrature:
 
     def points(self, axes: int) -> int:
         """How many points the rule will have when noise has been added along so many axes (at most)."""
+        # Axes are cut at the origin at least: a rule that is far too large is not laid out to be counted.
+        least = (2 * self.nodes[0]) ** (self.target.rank + self.target.hidden)
+        if least > _MOST_POINTS:
+            return least
         begun = len(self.begin(axes, noisy=True).labels)
         pieces = len(self.panels) + 1 + self.kinks.shape[1] if self.kinks.shape[1] else _SMOOTH
         return begun * (pieces * self.nodes[2]) ** axes  # a whole number of any length: no float holds 500 axes
