@@ -85,7 +85,10 @@ def test_as_svg() -> None:
 def test_the_limit_of_several_sizes_is_marked() -> None:
     """The verdict is of the limit, which may be far from what was measured at the size that is drawn."""
     theory, _ = both()
-    data = [measurement(TRUTH + 100 / dim, noise=0.001, dim=dim, key=dim).assign_attrs(target="h1") for dim in (1000, 4000, 16000)]
+    data = [
+        measurement(TRUTH + 100 / dim, noise=0.001, dim=dim, key=dim).assign_attrs(target="h1")
+        for dim in (1000, 4000, 16000)
+    ]
     found = compare([theory] * 3, data)
     figure = comparison_figure(theory, data[0], found)
     assert "theory and simulation agree in the limit" in figure.get_suptitle()

@@ -26,7 +26,7 @@ def learners(
     """List the learners; or tell what one does, from which papers, with which options, and how to run it."""
     from featlab.reports.learner_text import learner_record, line_of, names_of_all
 
-    check_learner_name(name)
+    check_learner_name(name, "NAME")
     if not as_json:
         show(_all() if name is None else _one(name))
     elif name is None:
