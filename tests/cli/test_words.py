@@ -125,6 +125,16 @@ def test_the_example_on_the_screen_can_be_copied_into_a_shell(learner: str) -> N
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
+def test_options_are_whole_on_a_narrow_screen(learner: str) -> None:
+    shown = CliRunner().invoke(app, ["learners", learner], env={"COLUMNS": "40"}).stdout
+    assert "\u2026" not in shown
+    words = " ".join(shown.split())
+    for rows in option_groups(learner).values():
+        for row in rows:
+            assert f"({row.default or 'required'}): {row.meaning.split()[0]}" in words
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
 def test_a_value_that_is_none_is_blamed_on_its_option(learner: str) -> None:
     flags = {name for name, (option, _) in option_table().items() if option.kind.flag}
     own = {row.parameter for rows in option_groups(learner).values() for row in rows} - flags
