@@ -5,6 +5,20 @@ A numerical failure (not converged, diverged) is *not* an exception in featlab; 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def or_meant(given: object, known: Iterable[str]) -> str:
+    """The end of a sentence that refuses a word: the known one that is like it, if there is one.
+
+    Examples:
+        >>> or_meant("orthognal", ["sphere", "orthogonal"])
+        "; did you mean 'orthogonal'?"
+    """
+    close = get_close_matches(str(given), list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
 
 class FeatlabError(Exception):
     """Base class of every exception that featlab raises on purpose."""

@@ -78,6 +78,27 @@ def test_a_mistyped_option_is_no_expression(command: str, typo: str, meant: str)
     assert "did you mean" not in CliRunner().invoke(app, [command, "-h1", "--colour"]).stderr
 
 
+@pytest.mark.parametrize(
+    ("option", "typo", "meant"),
+    [("--start", "orthognal", "orthogonal"), ("--loss", "sqared", "squared"), ("--observe", "overlapp", "overlap")],
+)
+def test_a_mistyped_word_is_told_what_it_may_mean(option: str, typo: str, meant: str) -> None:
+    words = said(
+        *without(example("online-sgd"), option) if option in example("online-sgd") else example("online-sgd"),
+        option,
+        typo,
+    )
+    assert words.startswith(f"featlab: {option}: got {typo!r}, ")
+    assert words.endswith(f"; did you mean {meant!r}?")
+
+
+def test_a_learner_that_is_shown_is_no_option() -> None:
+    told = CliRunner().invoke(app, ["learners", "bayesamp"])
+    assert told.exit_code == 2
+    assert " ".join(told.stderr.split()).startswith("featlab: NAME: got 'bayesamp', expected one of ")
+    assert "did you mean 'bayes-amp'?" in told.stderr
+
+
 def test_every_learner_has_a_guide() -> None:
     assert set(GUIDES) == set(LEARNERS)
 
@@ -91,8 +112,8 @@ def test_the_example_would_run_and_what_it_needs_is_asked_for_by_its_option(lear
     for parameter in sorted(needed):
         option = f"--{parameter.replace('_', '-')}"
         assert said(*without(arguments, option)).startswith(f"featlab: {option}: {learner} needs it: ")
-    for option in ("--dim", "--learner"):
-        assert f"Missing option '{option}'" in said(*without(arguments, option))
+    assert "Missing option '--dim'" in said(*without(arguments, "--dim"))
+    assert said(*without(arguments, "--learner")).startswith("featlab: --learner is needed: who learns; `featlab learn")
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -101,6 +122,16 @@ def test_the_example_on_the_screen_can_be_copied_into_a_shell(learner: str) -> N
     copied = shown.partition("Example:\n")[2].replace("\\\n", "")
     assert "\n" not in copied.strip()
     assert tuple(shlex.split(copied)) == ("featlab", "simulate", *example(learner))
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_options_are_whole_on_a_narrow_screen(learner: str) -> None:
+    shown = CliRunner().invoke(app, ["learners", learner], env={"COLUMNS": "40"}).stdout
+    assert "\u2026" not in shown
+    words = " ".join(shown.split())
+    for rows in option_groups(learner).values():
+        for row in rows:
+            assert f"({row.default or 'required'}): {row.meaning.split()[0]}" in words
 
 
 @pytest.mark.parametrize("learner", LEARNERS)

@@ -67,6 +67,17 @@ def test_faults_are_refused_at_once(changes: dict[str, Any], words: str) -> None
         experiment(**changes)
 
 
+@pytest.mark.parametrize("learner", [featlab.ReusedBatch(3, 0.1), featlab.BayesAmp()])
+def test_numbers_of_steps_are_whole(learner: Any) -> None:
+    """They were rounded without a word: time 1.5 was step 2."""
+    given = {"dim": 20, "samples": 40, "seeds": 2}
+    assert Experiment.of("h1", learner, times=[0, 1.0, 2], **given).plan.steps == (0, 1, 2)
+    with pytest.raises(
+        InvalidParameter, match=r"times: got .*1\.5.*, expected whole numbers: they are numbers of steps"
+    ):
+        Experiment.of("h1", learner, times=[0, 1.5], **given)
+
+
 def test_inputs_that_the_learner_does_not_know() -> None:
     cube = featlab.target("sign(h1)", inputs=featlab.Hypercube())
     with pytest.raises(InvalidParameter, match="Isotropic or Spiked for online-sgd"):

@@ -33,7 +33,7 @@ def test_lines_are_theory_and_points_simulation() -> None:
 
 @pytest.mark.parametrize(
     ("factor", "noise", "words"),
-    [(1.0, 0.02, "simulation agree"), (1.2, 0.02, "simulation disagree"), (1.0, 2.0, "too noisy to compare")],
+    [(1.0, 0.02, "simulation agree"), (1.2, 0.02, "simulation disagree"), (1.0, 2.0, "simulation: cannot tell")],
 )
 def test_the_verdict_is_the_title(factor: float, noise: float, words: str) -> None:
     theory, data = both(noise)
@@ -80,3 +80,38 @@ def test_as_svg() -> None:
     svg = to_svg(comparison_figure(*both()), "theory over simulation", "both")
     assert svg.startswith("<svg")
     assert "theory, h1, neuron 1" in svg
+
+
+def test_the_limit_of_several_sizes_is_marked() -> None:
+    """The verdict is of the limit, which may be far from what was measured at the size that is drawn."""
+    theory, _ = both()
+    data = [
+        measurement(TRUTH + 100 / dim, noise=0.001, dim=dim, key=dim).assign_attrs(target="h1")
+        for dim in (1000, 4000, 16000)
+    ]
+    found = compare([theory] * 3, data)
+    figure = comparison_figure(theory, data[0], found)
+    assert "theory and simulation agree in the limit" in figure.get_suptitle()
+    assert "open marks: the limit of several sizes" in figure.get_suptitle()
+    axes = figure.axes[0]
+    assert len(axes.get_legend().get_texts()) == 2 * TRUTH[0].size
+    measured, limit = axes.containers[:2]
+    there = np.asarray(measured.lines[0].get_ydata()), np.asarray(limit.lines[0].get_ydata())
+    np.testing.assert_allclose(there[0], TRUTH[:, 0, 0] + 0.1, atol=0.005)
+    np.testing.assert_allclose(there[1], TRUTH[:, 0, 0], atol=0.01)
+    assert limit.lines[0].get_markerfacecolor() == "none"
+
+
+def test_a_result_without_a_history_has_no_axis_of_time() -> None:
+    theory, data = (one.isel(time=[0]) for one in both())
+    axes = comparison_figure(theory, data).axes[0]
+    assert axes.get_xlabel() == ""
+    assert list(axes.get_xticks()) == []
+
+
+def test_time_of_a_flow_is_not_called_steps() -> None:
+    """Where the interval is 1 its numbers are those of steps."""
+    theory, data = both()
+    for one in (theory, data):
+        one["time"].attrs["units"] = "time of the flow"
+    assert comparison_figure(theory, data).axes[0].get_xlabel() == "time of the flow"

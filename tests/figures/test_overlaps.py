@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox
 
+from featlab.comparison import compare
 from featlab.figures import RacedCurve, comparison_figure, prediction_figure, race_figure, trajectory_figure
 from featlab.figures.race import SHARE
 from featlab.figures.style import add_legend, new_figure
@@ -119,7 +120,29 @@ def _share(one: Bbox, other: Bbox) -> float:
     return 0.0 if both is None else both.width * both.height
 
 
-@pytest.mark.parametrize("draw", [*pictures(), *measures()])
+def long_names() -> Iterator[Any]:
+    """A target too long for a line, with spaces or without, over one panel and over two."""
+    for name in (" + ".join(f"He3(h{k})" for k in range(1, 20)), "h1*" * 50 + "h2"):
+        theory, runs = (one.assign_attrs(target=name) for one in datasets(TIMES["few"], (1, 1), 1.0))
+        for kept in (["risk"], ["risk", "overlap"]):
+            yield pytest.param(lambda t=theory[kept], r=runs: comparison_figure(t, r), id=f"{name[:9]}, comparison")
+            yield pytest.param(lambda t=theory[kept]: prediction_figure(t), id=f"{name[:9]}, prediction")
+        curve = RacedCurve("one", SHARE, None, (np.array([1.0, 2.0]), np.array([0.1, 0.2])))
+        yield pytest.param(lambda c=curve, n=name: race_figure([c], n), id=f"{name[:9]}, race")
+
+
+def limits() -> Iterator[Any]:
+    """Comparisons of three sizes, whose limit is marked, too."""
+    for shape in SHAPES:
+        pairs = [datasets(TIMES["few"], shape, 1.0) for _ in range(3)]
+        runs = [run.assign_attrs(dim=dim) for (_, run), dim in zip(pairs, (100, 400, 1600), strict=True)]
+        found = compare([theory for theory, _ in pairs], runs)
+        yield pytest.param(
+            lambda t=pairs[0][0], r=runs[0], f=found: comparison_figure(t, r, f), id=f"limit, {shape[0]} neurons"
+        )
+
+
+@pytest.mark.parametrize("draw", [*pictures(), *measures(), *long_names(), *limits()])
 def test_no_text_lies_over_data_or_text(draw: Any) -> None:
     assert faults(draw()) == []
 

@@ -51,8 +51,9 @@ def test_who_needs_fewer_samples_stands_first_and_nobody_is_dropped() -> None:
     assert race["risky"].arrival() is None
     said = race_words(race)
     assert said.index("onward") < said.index("slow") < said.index("risky")
-    assert "refused, simulation: " in said
-    assert "failing, theory: it fell over" in said
+    assert "refused, simulation and theory: " in said
+    assert "failing, simulation and theory: it fell over" in said
+    assert said.count("it fell over") == 1
 
 
 @pytest.mark.usefixtures("closed")

@@ -70,12 +70,14 @@ def test_a_sweep_over_numbers_compiles_once(learners: list[Any], sizes: dict[str
 
 
 def test_sizes_and_seeds_share_a_program(compilations: Count) -> None:
-    """d and 4d within one level, 3 and 4 seeds; beyond a level only the steps are compiled again."""
+    """d, 4d and 16d, 3 and 4 seeds; at a small dimension, where norms are drawn otherwise, only the steps are compiled
+    again."""
     law = OnlineSgd(StepLaw(0.3, 1.0))
     featlab.simulate("tanh(h1)", law, **WHOLE)
     assert compilations(lambda: featlab.simulate("tanh(h1)", law, **(WHOLE | {"dim": 1200}))) == 0
     assert compilations(lambda: featlab.simulate("tanh(h1)", law, **(WHOLE | {"seeds": 4}))) == 0
-    assert compilations(lambda: featlab.simulate("tanh(h1)", law, **(WHOLE | {"dim": 4800}))) == 1
+    assert compilations(lambda: featlab.simulate("tanh(h1)", law, **(WHOLE | {"dim": 4800}))) == 0
+    assert compilations(lambda: featlab.simulate("tanh(h1)", law, **(WHOLE | {"dim": 100}))) == 1
 
 
 def test_a_shared_program_computes_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,6 +70,31 @@ def test_chi_has_its_law(degrees, known_early):
     assert stats.kstest(numbers**2, stats.chi2(degrees).cdf).pvalue > LEVEL
 
 
+@pytest.mark.parametrize("degrees", [2.0, 5.0, 300.0])
+def test_a_round_more_or_less_changes_no_number(degrees):
+    """Rounds end when nothing is refused, of one key alone or of several side by side; as if all rounds were drawn."""
+    keys = jnp.asarray(seed_keys(6, range(3)))
+    shift, shape = degrees / 2 - 1 / 3, (4000,)
+
+    def all_rounds(key):
+        value, done = np.zeros(shape), np.zeros(shape, bool)
+        for number in range(8):
+            one = fold(key, number)
+            point = np.asarray(normal(fold(one, 0), shape), float)
+            grown = 1 + point / (3 * np.sqrt(shift))
+            with np.errstate(invalid="ignore"):
+                chance = np.exp(point**2 / 2 + shift * (1 - grown**3 + 3 * np.log(grown)))
+            accepted = (grown > 0) & (np.asarray(uniform(fold(one, 1), shape), float) >= 1 - chance)
+            value = np.where(done, value, np.sqrt(2 * shift * np.maximum(grown, 0) ** 3))
+            done |= accepted
+        assert np.all(done)
+        return value
+
+    expected = [all_rounds(key) for key in keys]
+    np.testing.assert_allclose(jax.vmap(lambda key: chi(key, degrees, shape))(keys), expected, rtol=1e-5)
+    np.testing.assert_allclose(chi(keys[0], degrees, shape), expected[0], rtol=1e-5)
+
+
 def test_control_the_proposal_without_refusal_is_refused():
     """Wilson and Hilferty's approximation, which the sampler corrects, fails the same test at 2 degrees of freedom."""
     shift = 1 - 1 / 3

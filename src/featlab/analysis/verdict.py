@@ -37,6 +37,7 @@ from featlab.errors import InvalidParameter, InvalidTarget
 from featlab.gaussian.hermite import Floats
 from featlab.shown import Shown, written
 from featlab.targets import Isotropic, Spiked, SpikeLaw, Target, TreeTarget
+from featlab.targets import target as as_target
 from featlab.targets.relabelling import informative
 
 # What is integrated over: directions, and directions with the noise variables inside the link. With a structure that is
@@ -126,8 +127,8 @@ class Analysis(Shown):
         return written("featlab.reports.papers:analysis_bibtex", self)
 
 
-def analyse(target: Target, budget: float = DEFAULT_BUDGET, tell: Tell | None = None) -> Analysis:
-    """Exponents, staircases, thresholds, residuals and costs of a target.
+def analyse(target: Target | str, budget: float = DEFAULT_BUDGET, tell: Tell | None = None) -> Analysis:
+    """Exponents, staircases, thresholds, residuals and costs of a target, or of the one that a text describes.
 
     It may have four directions, or up to 32 if it is a polynomial, a function of signs, or a sum or a product of
     functions of at most four different directions each.
@@ -139,12 +140,13 @@ def analyse(target: Target, budget: float = DEFAULT_BUDGET, tell: Tell | None = 
 
     Examples:
         >>> import featlab
-        >>> analysis = featlab.analyse(featlab.target("h1 + abs(h2)"))
+        >>> analysis = featlab.analyse("h1 + abs(h2)")
         >>> analysis.leap, str(analysis.verdict), analysis.alpha_c
         (2, 'EASY', 0.0)
     """
+    described = as_target(target)
     with time_budget(budget, tell):
-        return _analysed(target)
+        return _analysed(described)
 
 
 def _analysed(target: Target) -> Analysis:

@@ -18,6 +18,7 @@ import typer
 from featlab.cli.errors import TROUBLE, exit_cleanly, fail, leave, leave_interrupted
 from featlab.cli.showing import examples, print_json
 from featlab.cli.study_running import AsJson, Retry, Scheduler, Wait, Workers, chosen_engine, progress_bar
+from featlab.errors import or_meant
 from featlab.interruption import say_at_end
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ def _size(word: str) -> Size:
     from featlab.exhibits import Size
 
     if word not in list(Size):
-        fail(f"--size: got {word!r}, expected one of {', '.join(Size)}")
+        fail(f"--size: got {word!r}, expected one of {', '.join(Size)}{or_meant(word, Size)}")
     return Size(word)
 
 

@@ -183,6 +183,8 @@ class RunCommand(ExpressionCommand):
         """Whose help is asked for."""
         self.shown_for = _named_learner(typed) if "--help" in typed else None
         check_learner_name(self.shown_for)
+        if "--help" not in typed and not any(argument.startswith("--learner") for argument in typed):
+            fail("--learner is needed: who learns; `featlab learners` lists them")
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """By learner: its options with their defaults, and its example; else the options that all learners have."""
@@ -199,8 +201,8 @@ class RunCommand(ExpressionCommand):
         super(RunCommand, shown).format_help(ctx, formatter)
 
 
-def check_learner_name(name: str | None) -> None:
-    """End the program at a name that no learner has."""
+def check_learner_name(name: str | None, option: str = "--learner") -> None:
+    """End the program at a name that no learner has; `option` is what it was typed for."""
     from featlab.errors import FeatlabError
     from featlab.experiments.text import RANDOM_FEATURES
     from featlab.learners.registry import learner_class
@@ -210,7 +212,7 @@ def check_learner_name(name: str | None) -> None:
         if name is not None and name != RANDOM_FEATURES:
             learner_class(name)
     except FeatlabError as fault:
-        fail(fault_in_options(fault, {"learner": name}))
+        fail(fault_in_options(fault, {"learner": name}).replace("--learner", option, 1))
 
 
 def _named_learner(typed: Sequence[str]) -> str | None:

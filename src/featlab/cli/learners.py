@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 LEARNERS_EPILOG = examples("featlab learners", "featlab learners giant-steps", "featlab learners bayes-amp --json")
 
+_ROOM_FOR_COLUMNS = 60  # of a terminal; in a narrower one a table has no room for its words
+
 
 @exit_cleanly
 def learners(
@@ -26,7 +29,7 @@ def learners(
     """List the learners; or tell what one does, from which papers, with which options, and how to run it."""
     from featlab.reports.learner_text import learner_record, line_of, names_of_all
 
-    check_learner_name(name)
+    check_learner_name(name, "NAME")
     if not as_json:
         show(_all() if name is None else _one(name))
     elif name is None:
@@ -63,9 +66,14 @@ def _one(name: str) -> Group:
     parts.append(Text(f"--samples and --times: {clock_of(name)}."))
     for heading, rows in option_groups(name).items():
         table = _table(f"{heading}'s options", "default", "meaning")
-        for row in rows:
-            table.add_row(f"{flag(row.parameter)} {row.takes}".strip(), row.default or "required", row.meaning)
-        parts.append(Padding(table, (1, 0, 0, 0)))
+        said = [(f"{flag(row.parameter)} {row.takes}".strip(), row.default or "required", row.meaning) for row in rows]
+        for cells in said:
+            table.add_row(*cells)
+        if get_terminal_size().columns >= _ROOM_FOR_COLUMNS:
+            parts.append(Padding(table, (1, 0, 0, 0)))
+        else:
+            lines = [f"{option} ({default}): {meaning}" for option, default, meaning in said]
+            parts.append(Text("\n".join(["", f"{heading}'s options", *lines])))
     more = "--dim, --seeds and what else all learners take: `featlab simulate --help`."
     parts.append(Text(f"\n{more}"))
     for example in example_of(name):

@@ -9,6 +9,7 @@ import typer
 
 from featlab.cli.errors import exit_cleanly, fail
 from featlab.cli.showing import examples
+from featlab.errors import or_meant
 
 SCHEMA_EPILOG = examples("featlab schema", "featlab schema explain", "featlab schema study run")
 
@@ -29,4 +30,4 @@ def schema(
     elif name in SCHEMAS:
         typer.echo(json.dumps(schema_of(name), indent=2))
     else:
-        fail(f"got {name!r}, which prints no JSON; expected one of {', '.join(SCHEMAS)}")
+        fail(f"got {name!r}, which prints no JSON; expected one of {', '.join(SCHEMAS)}{or_meant(name, SCHEMAS)}")

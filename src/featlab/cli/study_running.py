@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from featlab.cli.errors import fail
+from featlab.errors import or_meant
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
@@ -30,7 +31,7 @@ Wait = Annotated[bool, typer.Option("--wait", help="Wait while another process w
 def chosen_engine(name: str, workers: int | None, scheduler: str | None) -> Engine:
     """The engine of that name. Slurm is none of them: its jobs outlive this process."""
     if name not in _ENGINES:
-        hint = "; Slurm runs with `featlab study submit`" if name == "slurm" else ""
+        hint = "; Slurm runs with `featlab study submit`" if name == "slurm" else or_meant(name, _ENGINES)
         fail(f"--engine: got {name!r}, expected one of {', '.join(_ENGINES)}{hint}")
     if scheduler is not None and name != "dask":
         fail("--scheduler: only with --engine dask")

@@ -11,7 +11,7 @@ start.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
@@ -208,7 +208,7 @@ def _paired(
 
 def _names(prediction: xr.Dataset, measurement: xr.Dataset, names: Sequence[str] | None) -> list[str]:
     if names is not None:
-        chosen = [names] if isinstance(names, str) else list(names)
+        chosen = [names] if isinstance(names, str) else list(names) if isinstance(names, Iterable) else []
         if not chosen:
             raise InvalidParameter("names", names, "at least one quantity")
         return chosen

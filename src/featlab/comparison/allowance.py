@@ -8,6 +8,7 @@ in the gradient, and d changes nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 import xarray as xr
@@ -56,7 +57,7 @@ def finite_size(allowance: FiniteSize | float | None) -> FiniteSize:
         return FiniteSize()
     if isinstance(allowance, FiniteSize):
         return allowance
-    if not (np.isfinite(allowance) and allowance >= 0):
+    if not isinstance(allowance, Real) or not (np.isfinite(allowance) and allowance >= 0):
         raise InvalidParameter("allowance", allowance, "a fraction of at least 0, or FiniteSize(scale, power)")
     return FiniteSize(float(allowance), 0.0)
 

@@ -25,6 +25,7 @@ from featlab.comparison.stuck import stuck_runs, without
 from featlab.errors import InvalidParameter
 from featlab.experiments.experiment import Experiment, as_experiment
 from featlab.learners.amp import BayesAmp
+from featlab.learners.checks import whole_number
 from featlab.learners.protocol import Learner, Student
 from featlab.shown import Shown
 from featlab.targets import Target
@@ -119,6 +120,7 @@ def predict_and_simulate(
     experiment = as_experiment(target, learner, {**given, "seeds": seeds, "key": key, "design": design})
     experiment = seen_from_the_start(experiment)
     _check_goes_on(experiment)
+    whole_number("most_seeds", most_seeds, 0, "a whole number; 0, none are added")
     how: dict[str, Any] = {"allowance": allowance, "signless": signless}
     most = check_sizes(sizes) if allowance is None else 1
     found = _compared_run(experiment, at_sizes(experiment, None, most, progress), names, most, **how)

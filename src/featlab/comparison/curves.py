@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # Anything smaller is 0.000 on the screen.
 VISIBLE = 5e-4
+FLOW_TIME = "time of the flow"
 _PARTS = ("neuron", "direction")  # axes whose coordinates are names, along which nothing is drawn
 
 
@@ -38,8 +39,21 @@ def along(values: xr.DataArray) -> str:
 
 
 def is_stepwise(values: xr.Dataset | xr.DataArray) -> bool:
-    """Whether times are counted in steps, not in steps over the dimension."""
+    """Whether times are counted in steps, not in steps over the dimension or in time of a flow.
+
+    A dataset of featlab says so in the units of its times; of another one times that are numbers of steps are counted.
+    """
+    units = values["time"].attrs.get("units")
+    if units is not None:
+        return bool(units == "steps")
     return "step" in values.coords and np.array_equal(values["time"].values, values["step"].values)
+
+
+def time_words(values: xr.Dataset | xr.DataArray) -> str:
+    """What an axis of times says."""
+    if values["time"].attrs.get("units") == FLOW_TIME:
+        return FLOW_TIME
+    return "steps" if is_stepwise(values) else "time, steps / d"
 
 
 def curves(values: xr.DataArray) -> Iterator[Curve]:

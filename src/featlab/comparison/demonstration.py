@@ -26,7 +26,6 @@ from featlab.analysis import Analysis, Verdict
 from featlab.analysis.budget import Tell
 from featlab.comparison.agreement import Agreement, compare
 from featlab.comparison.compared_run import ComparedRun, in_the_limit
-from featlab.errors import InvalidParameter
 from featlab.experiments.experiment import Experiment
 from featlab.experiments.typed import command_line, command_of
 from featlab.gaussian.activations import activation
@@ -34,6 +33,7 @@ from featlab.gaussian.hermite import Floats
 from featlab.gaussian.quadrature import gauss_pieces
 from featlab.interruption import in_time
 from featlab.learners.amp import BayesAmp
+from featlab.learners.checks import positive_number
 from featlab.learners.online import OnlineSgd
 from featlab.learners.protocol import Learner
 from featlab.learners.reuse import ReusedBatch
@@ -137,8 +137,7 @@ def demonstrate(
         tell: is called with a few words whenever a phase begins.
         begin: when its time began (`time.monotonic`), if not now.
     """
-    if isinstance(budget, bool) or not 0 < budget < np.inf:
-        raise InvalidParameter("budget", budget, "seconds for the demonstration, a finite number above 0")
+    positive_number("budget", budget)
     if analysis.verdict is Verdict.OPEN:
         reason = "its algorithms are predicted for isotropic inputs; `featlab simulate --spike` runs them under a spike"
         return Demonstration(None, None, reason)

@@ -43,7 +43,7 @@ def ladder(experiment: Experiment, limit: str, most: int = MOST_SIZES) -> tuple[
 
 def check_sizes(most: int) -> int:
     """That number of sizes, if there are so many."""
-    if most not in _FACTORS:
+    if not isinstance(most, int) or most not in _FACTORS:
         raise InvalidParameter("sizes", most, f"1, 2 or {MOST_SIZES}")
     return most
 

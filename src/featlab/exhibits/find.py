@@ -8,11 +8,10 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Mapping
-from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
-from featlab.errors import InvalidParameter
+from featlab.errors import InvalidParameter, or_meant
 from featlab.exhibits import claims
 from featlab.exhibits.documents import DOCUMENTS
 from featlab.exhibits.protocol import Exhibit
@@ -33,9 +32,7 @@ def find_exhibit(id: str) -> Exhibit:
     elif id in _from_packages():
         exhibit = _from_packages()[id].load()
     else:
-        close = get_close_matches(id, exhibit_ids(), n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise InvalidParameter("exhibit", id, f"one that `featlab exhibit list` shows{hint}")
+        raise InvalidParameter("exhibit", id, f"one that `featlab exhibit list` shows{or_meant(id, exhibit_ids())}")
     if not isinstance(exhibit, Exhibit):
         raise TypeError(f"the entry point {id!r} of {GROUP} gives a {type(exhibit).__name__}, expected an Exhibit")
     if exhibit.id != id:

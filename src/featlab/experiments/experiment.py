@@ -130,7 +130,7 @@ class Experiment(Description):
 
         check_contract(learner)
         return cls(
-            target=make_target(target) if isinstance(target, str) else target,
+            target=make_target(target),
             learner=learner,
             dim=positive_integer("dim", dim),
             samples=samples,

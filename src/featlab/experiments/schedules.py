@@ -35,7 +35,7 @@ def schedule(learner: Learner, dim: int, samples: int | None, times: Sequence[fl
     """When to look at a run, by the `clock` of its learner.
 
     "one-pass": time is steps/d; `times` says when to look, or `samples` in all, at 40 log-spaced times.
-    "steps": time is the number of steps, all of the learner's `steps` unless `times` names some.
+    "steps": time is the number of steps, a whole one; all of the learner's `steps` unless `times` names some.
     "iterations": the same, 40 log-spaced ones unless `times` names some.
     "flow": time is that of the flow, all multiples of the learner's `interval` unless `times` names some.
     "once": there is nothing but a result, at time 0.
@@ -51,6 +51,8 @@ def schedule(learner: Learner, dim: int, samples: int | None, times: Sequence[fl
             named = "iterations" if hasattr(paced, "iterations") else "steps"
             times = _log_spaced(named, paced.steps) if learner.clock == "iterations" else _every(paced.steps)
         steps = _step_numbers(times, 1.0)
+        if not np.array_equal(np.unique(np.asarray(times, dtype=np.float64)), steps):
+            raise InvalidParameter("times", times, "whole numbers: they are numbers of steps")
         if steps[-1] > paced.steps:
             raise InvalidParameter("times", times, f"step numbers from 0 to {paced.steps}")
         return Schedule(steps, 1.0)

@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from featlab.comparison import ComparedQuantity, Comparison, compare
-from featlab.comparison.curves import VISIBLE, Curve, along, curves, is_stepwise, visible_curves
+from featlab.comparison.curves import VISIBLE, Curve, along, curves, is_stepwise, time_words, visible_curves
 from featlab.comparison.recovery import shown_scale
-from featlab.figures.panels import MOST_SERIES, measured_points, panels, theory_line
-from featlab.figures.style import EASY, HARD, INK, TEXT_SIZE, TRIVIAL, add_legend, time_axis
+from featlab.figures.panels import MOST_SERIES, limit_points, measured_points, panels, theory_line
+from featlab.figures.style import EASY, HARD, TRIVIAL, add_legend, headline, time_axis
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -26,17 +26,21 @@ _NAMES = {
     "gram": ("Products of neurons", "Q = <w_i, w_j>"),
     "subspace": ("Directions found", "singular values of the cosines / sqrt(p)"),
     "risk": ("Risk", "E[(y - f)^2]"),
+    "first_overlap": ("Overlap of the first layer", "M_W, rms of |W* w_i| / |w_i|"),
+    "growth": ("Growth where nothing is known", "leading eigenvalue"),
 }
 _ANGLES = ("Directions found", "cosines of the principal angles")  # what the subspace of an estimate is shown as
 _AXES = {"alpha": "samples over dimension, n / d", "dim": "dimension d"}
-_VERDICTS = {"agrees": "agree", "disagrees": "disagree", "cannot tell": "are too noisy to compare"}
+_VERDICTS = {"agrees": " agree", "disagrees": " disagree", "cannot tell": ": cannot tell"}
 _COLOURS = {"agrees": TRIVIAL, "disagrees": HARD, "cannot tell": EASY}
-_LONG_TITLE = 90  # a longer one stands on two lines
 _STEADY = 1e-9
+_OPEN = "open marks: the limit of several sizes, 2 s.e."
 
 
 def comparison_figure(prediction: xr.Dataset, measurement: xr.Dataset, comparison: Comparison | None = None) -> Figure:
     """A panel for each compared quantity: theory as lines, simulation as points with two standard errors.
+
+    Where several sizes were compared, open marks are the limit that is extrapolated from them, of which the verdict is.
 
     Args:
         prediction, measurement: as `featlab.compare` takes them.
@@ -57,14 +61,18 @@ def comparison_figure(prediction: xr.Dataset, measurement: xr.Dataset, compariso
         _draw(axes, quantity, prediction, measurement)
     target, dim = measurement.attrs.get("target"), measurement.attrs.get("dim")
     title = "" if target is None else f"{target}, d = {dim:,}:" if dim is not None else f"{target}:"
+    words = title, _verdict(comparison, title), _OPEN if len(comparison.sizes) > 1 else ""
+    headline(figure, *filter(None, words), colour=_COLOURS[comparison.verdict])
+    return figure
+
+
+def _verdict(comparison: Comparison, title: str) -> str:
+    """The verdict with its numbers; a comparison alone does not know what was learned, and begins the sentence."""
     numbers = f"largest |z| {comparison.largest_z:.1f} of {comparison.allowed_z:.1f}"
     numbers = numbers if comparison.points else "nothing to compare"
-    verdict = f"theory and simulation {_VERDICTS[comparison.verdict]} ({numbers})"
-    if not title:  # a comparison alone does not know what was learned
-        verdict = verdict.capitalize()
-    between = "" if not title else " " if len(shown) > 1 and len(title) + len(verdict) < _LONG_TITLE else "\n"
-    figure.suptitle(f"{title}{between}{verdict}", color=_COLOURS[comparison.verdict], fontsize=TEXT_SIZE + 1.5)
-    return figure
+    limit = " in the limit" if len(comparison.sizes) > 1 else ""
+    verdict = f"theory and simulation{_VERDICTS[comparison.verdict]}{limit} ({numbers})"
+    return verdict if title else verdict.capitalize()
 
 
 def prediction_figure(prediction: xr.Dataset) -> Figure:
@@ -88,7 +96,7 @@ def prediction_figure(prediction: xr.Dataset) -> Figure:
         for series, curve in enumerate(_told_apart(axes, list(curves(values)))):
             theory_line(axes, x, values.isel(curve.place).values, series=series, label=curve.label)
         add_legend(axes)
-    figure.suptitle(f"{prediction.attrs['target']}: prediction for d to infinity", color=INK, fontsize=TEXT_SIZE + 1.5)
+    headline(figure, f"{prediction.attrs['target']}:", "prediction for d to infinity")
     return figure
 
 
@@ -122,6 +130,10 @@ def _draw(axes: Axes, quantity: ComparedQuantity, prediction: xr.Dataset, measur
         theory_line(axes, whole[along(quantity.theory)].values, line, series=series, label=f"theory{name}")
         points, bars = (part.isel(curve.place).values for part in (measured, error))
         measured_points(axes, x, points, bars, series=series, label=f"simulation{name}, 2 s.e.")
+        if quantity.sizes > 1:
+            limit = scale * (abs(quantity.limit) if flips or quantity.signless else quantity.limit)
+            ends, bars = (part.isel(curve.place).values for part in (limit, scale * quantity.limit_error))
+            limit_points(axes, x, ends, bars, series=series)
     add_legend(axes)
 
 
@@ -153,9 +165,9 @@ def _along_axis(axes: Axes, values: xr.DataArray, dataset: xr.Dataset) -> np.nda
         axes.set_xlabel(_AXES.get(axis, axis))
         return x
     stepwise = is_stepwise(dataset)
-    time_axis(axes, x, stepwise=stepwise)
+    time_axis(axes, x, words=time_words(dataset), stepwise=stepwise)
     axes.autoscale(axis="x")  # points at the ends need room
-    if stepwise and axes.get_xscale() == "linear":
+    if stepwise and len(x) > 1 and axes.get_xscale() == "linear":
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     return x
 

@@ -68,6 +68,21 @@ def measured_points(
     )
 
 
+def limit_points(axes: Axes, x: ArrayLike, y: ArrayLike, error: ArrayLike, *, series: int = 0) -> None:
+    """What measurements at several sizes tend to: larger open marks with two standard errors, not in the legend."""
+    axes.errorbar(
+        np.asarray(x),
+        np.asarray(y),
+        yerr=2 * np.asarray(error),
+        fmt=_MARKERS[_style(series) % len(_MARKERS)],
+        color=SERIES[series % len(SERIES)],
+        markerfacecolor="none",
+        markeredgewidth=1.0,
+        markersize=8.0,
+        elinewidth=0.8,
+    )
+
+
 def measured_histogram(
     axes: Axes, values: ArrayLike, bins: ArrayLike, *, series: int = 0, label: str | None = None
 ) -> None:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from featlab.figures.panels import mark, measured_points, panels, theory_line
-from featlab.figures.style import INK, TEXT_SIZE, add_legend
+from featlab.figures.style import add_legend, headline
 from featlab.gaussian.hermite import Floats
 
 SHARE, RISK = "share of the directions found", "risk over the variance of the label"
@@ -74,7 +74,7 @@ def race_figure(curves: Sequence[RacedCurve], title: str) -> Figure:
             panel.set_ylim(0.0, max(1.05, *(_largest(curve) for curve in shown)))
         if keys:
             add_legend(panel, handles=[tuple(key) for key in keys.values()], labels=[*keys], handlelength=3)
-    figure.suptitle(title, color=INK, fontsize=TEXT_SIZE + 1.5)
+    headline(figure, title)
     return figure
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from html import escape
-from textwrap import fill
+from textwrap import fill, wrap
 from typing import Any, Literal
 
 import numpy as np
@@ -31,6 +31,7 @@ TEXT_SIZE = 9.5
 # Times whose median is this far below the largest are spread over decades: they are drawn on a logarithmic axis.
 _SPREAD = 0.25
 _Y_COLUMNS = 40  # letters that fit along the y axis of a panel
+_COLUMNS_PER_INCH = 10.0  # letters of a title
 _BELOW = 0.45  # inches from a panel to its legend, past the numbers and the name of its axis
 
 
@@ -70,6 +71,14 @@ def dress(axes: Axes, *, title: str = "", x: str = "", y: str = "", grid: Litera
     return axes
 
 
+def headline(figure: Figure, *parts: str, colour: str = INK) -> None:
+    """The title over all panels; parts that do not fit into one line begin lines of their own, and long ones go on."""
+    most = int(_COLUMNS_PER_INCH * figure.get_figwidth())
+    whole = " ".join(parts)
+    lines = [whole] if len(whole) <= most else [line for part in parts for line in wrap(part, most)]
+    figure.suptitle("\n".join(lines), color=colour, fontsize=TEXT_SIZE + 1.5)
+
+
 def add_legend(where: Axes | Figure, **options: Any) -> None:
     """A legend without a frame, in ink; below the figure or its panel, where it covers nothing, or at its side.
 
@@ -96,9 +105,16 @@ def _too_wide(legend: Legend, axes: Axes) -> bool:
     return legend.get_window_extent().width > share * axes.figure.bbox.width
 
 
-def time_axis(axes: Axes, times: Floats, *, stepwise: bool) -> None:
-    """Times spread over decades on a logarithmic axis, others on a linear one, with no room beside them."""
-    axes.set_xlabel("steps" if stepwise else "time, steps / d", color=INK, fontsize=TEXT_SIZE)
+def time_axis(axes: Axes, times: Floats, *, words: str, stepwise: bool) -> None:
+    """Times spread over decades on a logarithmic axis, others on a linear one, with no room beside them.
+
+    A single time has no scale, and a result without a history, at time 0, no name of an axis either.
+    """
+    if len(times) == 1:
+        axes.set_xticks(times[times > 0])
+        axes.set_xlabel(words if times[0] > 0 else "", color=INK, fontsize=TEXT_SIZE)
+        return
+    axes.set_xlabel(words, color=INK, fontsize=TEXT_SIZE)
     positive = times[times > 0]
     if positive.size > 2 and np.median(positive) < _SPREAD * positive[-1]:
         axes.set_xscale("log")
@@ -107,8 +123,6 @@ def time_axis(axes: Axes, times: Floats, *, stepwise: bool) -> None:
         axes.set_xlim(times[0], times[-1])
         if stepwise:
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    else:
-        axes.set_xticks(times[:1])  # a single time has no scale
 
 
 def to_svg(figure: Figure, label: str, prefix: str) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from featlab.comparison.curves import is_stepwise, measured_over_time
+from featlab.comparison.curves import is_stepwise, measured_over_time, time_words
 from featlab.comparison.recovery import recovery
 from featlab.figures.panels import MOST_SERIES, line_style, panels
 from featlab.figures.style import INK, MUTED, TEXT_SIZE, add_legend, time_axis
@@ -57,7 +57,7 @@ def trajectory_figure(dataset: xr.Dataset) -> Figure:
         for series, (label, values) in enumerate(group.items()):
             _draw(axes, times, values, line_style(series), label)
         axes.set_ylim(bottom=0)
-        time_axis(axes, times, stepwise=is_stepwise(dataset))
+        time_axis(axes, times, words=time_words(dataset), stepwise=is_stepwise(dataset))
     if found.names:
         chance = "1/sqrt(d)" if found.chance == 1 else f"sqrt({found.chance**2:.0f}/d)"
         frames[0].axhline(found.chance * dim**-0.5, color=INK, linestyle="--", linewidth=0.9, label=chance)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from numbers import Integral, Real
 
-from featlab.errors import InvalidParameter
+from featlab.errors import InvalidParameter, or_meant
 
 _LARGEST = 10**300
 
@@ -52,5 +52,5 @@ def positive_number(name: str, value: object) -> float:
 def one_of(name: str, value: object, allowed: Sequence[str]) -> str:
     """`value`, if it is one of the `allowed` words."""
     if not isinstance(value, str) or value not in allowed:
-        raise InvalidParameter(name, value, "one of " + ", ".join(map(repr, allowed)))
+        raise InvalidParameter(name, value, f"one of {', '.join(map(repr, allowed))}{or_meant(value, allowed)}")
     return value

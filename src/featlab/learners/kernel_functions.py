@@ -12,12 +12,11 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
-from featlab.errors import InvalidParameter
+from featlab.errors import InvalidParameter, or_meant
 from featlab.gaussian.hermite import Floats
 from featlab.learners.checks import finite_number, positive_integer
 
@@ -208,8 +207,7 @@ def kernel_function(given: Kernel | str | tuple[float, ...]) -> Kernel:
     if isinstance(given, tuple):
         return PowerSeries(given)
     if not isinstance(given, str) or given not in _NAMED:
-        close = get_close_matches(str(given), _NAMED, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        hint = or_meant(given, _NAMED)
         known = "exponential, polynomial-1 to polynomial-9, arc-cosine-0, arc-cosine-1, relu-ntk"
         raise InvalidParameter("kernel", given, f"a kernel: coefficients (c_0, c_1, ...), or one of {known}{hint}")
     return _NAMED[given]

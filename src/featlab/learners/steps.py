@@ -70,6 +70,8 @@ def with_steps_over(dim: int, learner: LearnerKind, *names: str) -> LearnerKind:
 
 def check_step(name: str, step: object, *, signed: bool = False) -> None:
     """Refuse a step that is no finite number or law, or (unless `signed`) not above zero."""
+    if isinstance(step, str):
+        raise InvalidParameter(name, step, "a number, or a law as StepLaw(scale, exponent): StepLaw(0.1, 1) is 0.1/d")
     value = step.scale if isinstance(step, StepLaw) else finite_number(name, step)
     if not signed and value <= 0:
         raise InvalidParameter(name, step, "a step size above 0, as a number or as StepLaw(scale, exponent)")

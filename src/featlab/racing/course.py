@@ -52,7 +52,13 @@ class Course:
 
 def read_ratios(given: str | Sequence[float]) -> tuple[float, ...]:
     """The ratios n/d in a text, or as numbers; rising, none twice."""
-    numbers = _from_text(given) if isinstance(given, str) else [float(one) for one in given]
+    if isinstance(given, str):
+        numbers = _from_text(given)
+    else:
+        try:
+            numbers = [float(one) for one in given]
+        except (TypeError, ValueError):
+            raise InvalidParameter("ratios", given, _EXPECTED) from None
     sound = all(isfinite(one) and one > 0 for one in numbers) and len({*numbers}) == len(numbers)
     if not sound or not 2 <= len(numbers) <= _MOST_RATIOS:
         raise InvalidParameter("ratios", given, _EXPECTED)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -17,12 +18,12 @@ import xarray as xr
 
 from featlab.analysis import Analysis, analyse
 from featlab.comparison.recovery import principal_cosines
-from featlab.errors import InvalidParameter
+from featlab.errors import InvalidParameter, or_meant
 from featlab.experiments.experiment import seed_count
 from featlab.files import fault_words, make_directory
 from featlab.gaussian.hermite import Floats
 from featlab.interruption import in_time, saving
-from featlab.learners.checks import positive_integer
+from featlab.learners.checks import positive_integer, positive_number, whole_number
 from featlab.progress import progress_bar
 from featlab.racing.course import Course, read_ratios
 from featlab.racing.entrants import ENTRANTS, Entrant
@@ -87,8 +88,8 @@ def race(
         >>> len(race.standings)
         1
     """
-    of = as_target(target, noise=noise) if isinstance(target, str) else target
-    _check(of, dim, seeds, budget)
+    of = as_target(target, noise=noise) if isinstance(target, str) else as_target(target)
+    _check(of, dim, seeds, budget, key)
     points, chosen, begin = read_ratios(ratios), _chosen(entrants), time.monotonic()
     course = Course(analyse(of, budget=_ANALYSIS_SHARE * budget), dim, points, seeds, key)
     with _directory(store) as directory:
@@ -114,12 +115,12 @@ def open_race(store: str | Path, analysis: Analysis) -> Race:
     return Race(course, arranged(running.standings()), store=str(store))
 
 
-def _check(target: Target, dim: int, seeds: int, budget: float) -> None:
+def _check(target: Target, dim: int, seeds: int, budget: float, key: int) -> None:
     """Refuse, before anything is computed, what no entrant could run."""
     positive_integer("dim", dim)
     seed_count(positive_integer("seeds", seeds))
-    if isinstance(budget, bool) or not 0 < budget < np.inf:
-        raise InvalidParameter("budget", budget, "seconds for the race, a finite number above 0")
+    whole_number("key", key, 0, "a whole number, at least 0")
+    positive_number("budget", budget)
     if target.tree is None:
         raise InvalidParameter(
             "target", target.text, "a target in text, such as 'He3(h1)': studies keep it by its text"
@@ -130,9 +131,11 @@ def _check(target: Target, dim: int, seeds: int, budget: float) -> None:
 
 def _chosen(names: Sequence[str] | None) -> tuple[Entrant, ...]:
     known = {one.name: one for one in ENTRANTS}
+    if names is not None and not isinstance(names, Iterable):
+        raise InvalidParameter("entrants", names, f"some of {', '.join(known)}")
     for name in names or ():
         if name not in known:
-            raise InvalidParameter("entrants", name, f"some of {', '.join(known)}")
+            raise InvalidParameter("entrants", name, f"some of {', '.join(known)}{or_meant(name, known)}")
     return ENTRANTS if names is None else tuple(known[name] for name in dict.fromkeys(names))
 
 
@@ -144,6 +147,8 @@ def _directory(store: str | Path | None) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix="featlab-race-", ignore_cleanup_errors=True) as name:
             yield Path(name)
         return
+    if not isinstance(store, str | os.PathLike):
+        raise InvalidParameter("store", store, "the path of a directory")
     try:
         make_directory(Path(store))
     except OSError as fault:

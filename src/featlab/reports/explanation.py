@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
+from numbers import Real
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -158,6 +159,7 @@ def explain(
 
 def _checked_dim(dim: float) -> int:
     expected = f"a whole number from 2 to {_LARGEST_DIM:.0e}".replace("+", "")
-    if isinstance(dim, bool) or not isfinite(dim) or dim != int(dim) or not 2 <= dim <= _LARGEST_DIM:
+    number = isinstance(dim, Real) and not isinstance(dim, bool) and isfinite(dim)
+    if not number or dim != int(dim) or not 2 <= dim <= _LARGEST_DIM:
         raise InvalidParameter("dim", dim, expected)
     return int(dim)

@@ -91,9 +91,21 @@ def race_remarks(race: Race) -> list[str]:
         "In brackets: between which neighbouring n the mean crosses, in 95% of bootstrap samples of the seeds. At the "
         "end: mean share of the directions' span, or risk over Var y, at the largest n."
     )
-    for one in race.standings:
-        said += [f"{one.entrant.label}, simulation: {one.measured_reason}."] * bool(one.measured_reason)
-        said += [f"{one.entrant.label}, theory: {one.predicted_reason}."] * bool(one.predicted_reason)
+    said += _reasons(race)
     if race.store:
         said.append(f"Runs are kept in {race.store}: the same race with that store goes on where it was.")
+    return said
+
+
+def _reasons(race: Race) -> list[str]:
+    """Why something is missing: each reason once, behind those whom it keeps away."""
+    whose: dict[str, dict[str, list[str]]] = {}
+    for one in race.standings:
+        for kind, reason in (("simulation", one.measured_reason), ("theory", one.predicted_reason)):
+            if reason:
+                whose.setdefault(reason, {}).setdefault(one.entrant.label, []).append(kind)
+    said = []
+    for reason, names in whose.items():
+        missing = "; ".join(f"{name}, {' and '.join(kinds)}" for name, kinds in names.items())
+        said.append(f"{missing}: {reason}.")
     return said

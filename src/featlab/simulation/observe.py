@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from featlab.errors import InvalidParameter
+from featlab.errors import InvalidParameter, or_meant
 from featlab.simulation.designs.spiked import SpikedDesign, label_fields, seen_weights
 from featlab.simulation.linalg import lower_triangle, product
 from featlab.simulation.networks import output
@@ -70,7 +70,7 @@ def check_names(
     chosen: list[str] = []
     for name in dict.fromkeys([names] if isinstance(names, str) else names):
         if name not in allowed:
-            raise InvalidParameter("observe", name, "names among " + ", ".join(allowed))
+            raise InvalidParameter("observe", name, f"names among {', '.join(allowed)}{or_meant(name, allowed)}")
         chosen += risk_names if name == "risk" else [name]
     return tuple(chosen)
 

@@ -40,7 +40,7 @@ class Shared:
         function: of a problem and further arguments.
         static: places of those that are known before it is compiled.
         donate: places of those whose memory it may take over.
-        often: whether it draws so often that it pays to know the order of magnitude of the dimension.
+        often: whether it draws so often that it pays to know whether the dimension is large.
     """
 
     def __init__(

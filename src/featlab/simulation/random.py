@@ -146,9 +146,10 @@ def chi(
     (the Wilson-Hilferty approximation) is accepted with probability exp(x^2/2 + s (1 - v + log v)), v = (1 + t)^3.
     At large s that exponent is a difference of huge numbers; written as 3 s (log(1+t) - t + t^2/2 - t^3/3), whose
     quadratic part has cancelled against x^2/2 by hand, it keeps its digits. A refusal has probability below 5% at
-    k = 2 and about 1/(18 k) for large k; the number of proposals is fixed so that all are refused with probability
-    below 1e-9, far below the rounding of float32, and then the last one is kept. What is known of k before tracing, a
-    number or that it is at `least` so much, spares proposals.
+    k = 2 and about 1/(18 k) for large k, so that mostly one round of proposals does: further ones are drawn only where
+    a number of this shape was refused, and which are taken does not depend on that. There are at most as many as leave
+    all refused with probability below 1e-9, far below the rounding of float32; then the last one is kept. What is known
+    of k before tracing, a number or that it is at `least` so much, spares logarithms.
     """
     shift = jnp.asarray(degrees, dtype) / 2 - 1 / 3
     # Known to be large before tracing: then |t| < 0.2 and the refusal is below 0.13 for every 23-bit normal.
@@ -165,15 +166,18 @@ def chi(
         accepted = inside & (uniform(fold(round_key, 1), shape, dtype) >= refusal)
         return jnp.sqrt(2 * shift) * (1 + safe) * jnp.sqrt(1 + safe), accepted
 
-    def again(round_: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
-        value, done = carry
+    def again(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        round_, value, done = carry
         proposal, accepted = propose(round_)
-        return jnp.where(done, value, proposal), done | accepted
+        return round_ + 1, jnp.where(done, value, proposal), done | accepted
+
+    def refused(carry: tuple[Array, Array, Array]) -> Array:
+        return (carry[0] < rounds) & ~jnp.all(carry[2])
 
     # Nothing is taken before the first round: written apart from the loop it would be compiled a second time.
-    nothing = jnp.zeros(shape, dtype), jnp.zeros(shape, bool)
+    nothing = jnp.int32(0), jnp.zeros(shape, dtype), jnp.zeros(shape, bool)
     rounds = math.ceil(math.log(_UNREFUSED) / math.log(rate))
-    return lax.fori_loop(0, rounds, again, nothing, unroll=near)[0]
+    return lax.while_loop(refused, again, nothing)[1]
 
 
 def bartlett(

@@ -183,6 +183,8 @@ def target(
             ...
         featlab.errors.InvalidTarget: got 'h1 + foo(h2)': unknown function ...
     """
+    if not isinstance(kinks, Sequence):
+        raise InvalidParameter("kinks", kinks, "a sequence of functions of the fields")
     if isinstance(source, Target | str | sympy.Basic) and (rank is not None or len(kinks)):
         raise InvalidParameter("rank or kinks", rank or kinks, "nothing: they are only for functions")
     if isinstance(source, Target):

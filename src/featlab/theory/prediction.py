@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 import featlab
-from featlab.errors import InvalidParameter
+from featlab.errors import InvalidParameter, or_meant
 from featlab.experiments.experiment import Experiment, as_experiment
 from featlab.experiments.labels import with_labels
 from featlab.experiments.text import RUN_ONLY
@@ -151,7 +151,7 @@ def check_prediction(experiment: Experiment) -> None:
     nothing, a start that is left to chance."""
     for name in experiment.observe or ():
         if name not in QUANTITIES:
-            raise InvalidParameter("observe", name, f"names among {', '.join(QUANTITIES)}")
+            raise InvalidParameter("observe", name, f"names among {', '.join(QUANTITIES)}{or_meant(name, QUANTITIES)}")
     predictor, question = _asked_of(experiment)
     next(iter(predictor.starts(question, None)))
 
@@ -235,8 +235,9 @@ def _asked(question: Question, values: dict[str, Floats]) -> dict[str, Floats]:
         return values
     unknown = sorted(question.names - values.keys())
     if unknown:
-        told = ", ".join(name for name in values if not name.endswith("_error"))
-        raise InvalidParameter("observe", unknown[0], f"names among {told}, which this prediction tells")
+        told = [name for name in values if not name.endswith("_error")]
+        expected = f"names among {', '.join(told)}, which this prediction tells{or_meant(unknown[0], told)}"
+        raise InvalidParameter("observe", unknown[0], expected)
     return {name: value for name, value in values.items() if name.removesuffix("_error") in question.names}
 
 

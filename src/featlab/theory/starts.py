@@ -67,6 +67,8 @@ def simulated_starts(
 
     With fewer `names`, as for an estimate without a second layer, the other parts of a start are zero.
     """
+    if not hasattr(run, "data_vars"):
+        raise InvalidParameter("start", run, _FROM_A_RUN)
     missing = [name for name in names if name not in run]
     if missing or "seed" not in run.dims:
         raise InvalidParameter("start", f"a dataset of {', '.join(map(str, run.data_vars))}", _FROM_A_RUN)

@@ -31,8 +31,8 @@ from featlab.simulation.random import bartlett, fold, named, normal
 
 _BLOCK_STEPS = 64
 _BLOCK_NUMBERS = 2**12
-# Between two of these a dimension may be left open when a program is compiled: drawing norms takes the same steps.
-_LEVELS = (2, 256, 2048, 2**26)
+# Between two of these a dimension may be left open when a program is compiled: norms are drawn by the same formulas.
+_LEVELS = (2, 256)
 
 
 def least_of(dim: int) -> int:
