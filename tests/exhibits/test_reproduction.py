@@ -56,9 +56,10 @@ def test_thresholds_that_are_shown_are_located_as_the_rule_of_today_asks():
     """Some were judged before a bound was set on what a start may explain: by the numbers that are printed, to four
     digits, all keep it. At q = .6 it bounds nothing."""
     reports = [read_report(RESULTS, id, Size.PAPER) for id in exhibit_ids()]
-    found = [match.groups() for report in reports for check in report.checks if (match := re.match(LOCATED, check.detail))]
+    matches = [re.match(LOCATED, check.detail) for report in reports for check in report.checks]
+    found = [map(float, match.groups()) for match in matches if match]
     assert len(found) == 3
-    for place, error, critical, by_start, start in (map(float, one) for one in found):
+    for place, error, critical, by_start, start in found:
         assert abs(place - by_start - critical) <= norm.isf(LEVEL / 2) * error
         assert 0 <= by_start <= MOST_BY_START * start * critical
 
