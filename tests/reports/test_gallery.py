@@ -2,11 +2,14 @@ import io
 from dataclasses import replace
 from html import unescape
 
+import numpy as np
 import pytest
 from PIL import Image
 
 from featlab.exhibits import Size, run_exhibit
+from featlab.exhibits.pictures import write_figure
 from featlab.exhibits.report import UnreadableReport, read_report, write_report
+from featlab.figures.panels import panels
 from featlab.reports import gallery
 from featlab.reports.gallery import NotAGallery, write_gallery
 from featlab.reports.gallery_index import THUMB_HEIGHT, THUMB_WIDTH, thumbnail
@@ -102,6 +105,24 @@ def test_the_first_page_has_a_thumbnail_and_filters_and_no_script(toy):
     for kind in ("verdict", "document", "topic"):
         assert f'<fieldset class="filter"><legend class="unseen">{kind}</legend>' in index
     assert "remake it with <code>featlab exhibit run toy --size quick</code>" in index
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 7])
+def test_a_thumbnail_is_the_first_panel(count, tmp_path):
+    """Panels are filled with colours: of the first one's all is seen, of the others' nothing."""
+    made, axes = panels([f"panel {place}" for place in range(count)])
+    for place, panel in enumerate(axes):
+        panel.axvspan(0, 1, color="blue" if place else "red")
+        panel.axvspan(0.95, 1, color="black" if place else "lime")
+        panel.set_xlim(0, 1)
+    picture = tmp_path / write_figure(made, tmp_path)["png"]
+    with Image.open(io.BytesIO(thumbnail(picture.read_bytes(), "figure.png"))) as small:
+        assert small.size == (THUMB_WIDTH, THUMB_HEIGHT)
+        red, green, blue = np.moveaxis(np.asarray(small, dtype=int), -1, 0)
+    assert not ((blue > 200) & (red < 100)).any()
+    filled, end = ((one > 200) & (other < 100) & (blue < 100) for one, other in ((red, green), (green, red)))
+    assert np.ptp(np.nonzero(filled)[1]) > THUMB_WIDTH / 2
+    assert np.ptp(np.nonzero(end)[1]) == pytest.approx(np.ptp(np.nonzero(filled | end)[1]) / 20, abs=2)
 
 
 def test_a_thumbnail_of_what_is_no_picture_is_refused():

@@ -65,8 +65,12 @@ def test_every_function_has_a_formula() -> None:
 
 def test_powers_in_words_are_formulas_and_the_rest_is_escaped() -> None:
     assert powers("n = d^1.5 < x") == "n = <math><msup><mi>d</mi><mn>1.5</mn></msup></math> &lt; x"
+    assert powers("d^(-(k - 1)/2)") == "<math><msup><mi>d</mi><mtext>−(k − 1)/2</mtext></msup></math>"
+    assert powers("d^-g1,") == "<math><msup><mi>d</mi><mrow><mo>−</mo><mi>g1</mi></mrow></msup></math>,"
+    assert powers("d^alpha") == "<math><msup><mi>d</mi><mi>α</mi></msup></math>"
+    assert "<b>" not in powers("d^(<b>)")
     assert powers("alpha_c") == "<math><msub><mi>α</mi><mi>c</mi></msub></math>"
-    for plain in ("h1", "reused_batch", "a d", "E[(y - f)^2]", "10^6"):
+    for plain in ("h1", "reused_batch", "a d", "E[(y - f)^2]", "10^6", "d^(1", "a^b^c"):
         assert "math" not in powers(plain)
     assert "<script>" not in powers("<script>d^2</script>")
     assert "<script>" not in formula(r"\mathrm{<script>}(h)")

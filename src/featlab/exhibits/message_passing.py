@@ -103,7 +103,7 @@ def growth(directions: slice = slice(None)) -> Reading:
 
 # A share of so many q may be due to the start. Chosen when .0022 of q = .002 and .089 of q = .02 had been seen; for a
 # start that knows much (q = .6) it bounds nothing, and the check holds growth to state evolution alone.
-_MOST_BY_START = 5.0
+MOST_BY_START = 5.0
 
 
 def located(rates: Of, critical: float) -> Callable[[View, str], list[Check]]:
@@ -156,7 +156,7 @@ def grows_from(
     error = float(np.sqrt(turned @ covariance @ turned))
     misses = [abs(found - shift - critical * (1 + wrong)) for wrong in (0.0, within, -within)]
     fits = [miss <= norm.isf(LEVEL / 2) * error for miss in misses]
-    by_start = 0 <= shift <= _MOST_BY_START * start_overlap * critical
+    by_start = 0 <= shift <= MOST_BY_START * start_overlap * critical
     result = CheckResult.HOLDS if fits[0] and by_start else CheckResult.FAILS
     detail = f"growth is 1 at n/d = {found:.4f} +- {error:.4f}; claimed {critical:.4f}, and {shift:.4f} more from "
     detail += f"q = {start_overlap:g}."

@@ -7,6 +7,7 @@ that nothing a package calls its document gets into a rule.
 from __future__ import annotations
 
 import io
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,10 @@ from featlab.reports.templating import fill
 
 THUMB_WIDTH, THUMB_HEIGHT = 400, 300
 _MOST_PIXELS = 50_000_000
+_WIDEST = 1.56  # width over height of what is shown whole: a single panel is 6.2 by 4 inches
+# Width over height of a figure of several panels, and its columns and rows (`featlab.figures.panels`): three in a row
+# at most, each 1.15 times as wide as high. None of them is that of a single panel.
+_GRIDS = {1.15 * columns / rows: (columns, rows) for columns, rows in ((2, 1), *((3, rows) for rows in range(1, 7)))}
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,7 @@ def index_page(
 
 
 def thumbnail(content: bytes, words: str) -> bytes:
-    """A PNG at the height of a thumbnail, its left part if it is wide, white beside it if it is narrow.
+    """A PNG of the size of a thumbnail: its first panel, white around it; of what is wider than that the left part.
 
     Args:
         words: what a message calls the picture.
@@ -74,12 +79,24 @@ def thumbnail(content: bytes, words: str) -> bytes:
         drawn = picture.convert("RGB")
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as fault:
         raise UnreadableReport(f"{words}: not a picture to show: {fault}; run the exhibit again") from fault
-    wide = max(1, round(drawn.width * THUMB_HEIGHT / drawn.height))
+    shown = _first_panel(drawn)
+    scale = min(THUMB_WIDTH / shown.width, THUMB_HEIGHT / shown.height)
+    wide, high = (max(1, round(scale * length)) for length in shown.size)
     small = Image.new("RGB", (THUMB_WIDTH, THUMB_HEIGHT), "white")
-    small.paste(drawn.resize((wide, THUMB_HEIGHT), Image.Resampling.LANCZOS), (max(0, (THUMB_WIDTH - wide) // 2), 0))
+    place = (THUMB_WIDTH - wide) // 2, (THUMB_HEIGHT - high) // 2
+    small.paste(shown.resize((wide, high), Image.Resampling.LANCZOS), place)
     buffer = io.BytesIO()
     small.save(buffer, format="PNG", optimize=True)
     return buffer.getvalue()
+
+
+def _first_panel(picture: Image.Image) -> Image.Image:
+    """The upper left of several panels; a picture of other proportions whole, or its left part if it is wide."""
+    width, height = picture.size
+    for ratio, (columns, rows) in _GRIDS.items():
+        if abs(width / height / ratio - 1) < 0.01:
+            return picture.crop((0, 0, width // columns, height // rows))
+    return picture.crop((0, 0, min(width, math.ceil(_WIDEST * height)), height))
 
 
 def _filters(entries: Sequence[ReportedExhibit], signs: Mapping[ClaimVerdict | None, str]) -> dict[str, list[Choice]]:

@@ -29,7 +29,8 @@ _SIGNS = {
     "-": "\u2212",
 }
 # In words: a letter, He or alpha with an index or a power.
-_INDEX, _EXPONENT = r"(?:_([A-Za-z0-9]+))?", r"(?:\^([0-9]+(?:\.[0-9]+)?))?"
+_INDEX = r"(?:_([A-Za-z0-9]+))?"
+_EXPONENT = r"(?:\^(-?[0-9]+(?:\.[0-9]+)?|-?(?:alpha|kappa|[A-Za-z])[0-9]?|\((?:[^()]|\([^()]*\))*\)))?"
 _POWER = re.compile(rf"(?<![\w^])(He|alpha|[A-Za-z]){_INDEX}{_EXPONENT}(?![\w^])")
 _FUNCTIONS = ("log", "min", "max", "sin", "cos", "tanh", "arctan", "sinh", "cosh")
 
@@ -52,7 +53,7 @@ def mathml_of(latex: str) -> str:
 
 
 def powers(words: object) -> Markup:
-    """Words, escaped, in which d^2, He_k and alpha_c are formulas; what is HTML already stays as it is."""
+    """Words, escaped, in which d^2, d^(1 - 1/k), He_k and alpha_c are formulas; what is HTML already stays as it is."""
     if isinstance(words, Markup):
         return words
     words, pieces, end = str(words), list[str](), 0
@@ -61,11 +62,20 @@ def powers(words: object) -> Markup:
         if index is None and power is None:
             continue
         parts = [f"<mi>{_LETTERS.get(base, base)}</mi>"]
-        parts += [f"<mi>{index}</mi>"] * bool(index) + [f"<mn>{power}</mn>"] * bool(power)
+        parts += ([f"<mi>{index}</mi>"] if index else []) + ([_power(power)] if power else [])
         tag = "msubsup" if index and power else "msub" if index else "msup"
         pieces += [escape(words[end : found.start()], quote=False), f"<math><{tag}>{''.join(parts)}</{tag}></math>"]
         end = found.end()
     return Markup("".join([*pieces, escape(words[end:], quote=False)]))  # nosec B704
+
+
+def _power(text: str) -> str:
+    """An exponent: a number, a name, or words in parentheses, which go."""
+    if text.startswith("("):
+        return f"<mtext>{escape(text[1:-1], quote=False).replace('-', _SIGNS['-'])}</mtext>"
+    sign, name = f"<mo>{_SIGNS['-']}</mo>" * text.startswith("-"), text.removeprefix("-")
+    element = f"<mn>{name}</mn>" if name[0].isdigit() else f"<mi>{_LETTERS.get(name, name)}</mi>"
+    return f"<mrow>{sign}{element}</mrow>" if sign else element
 
 
 class _Tokens:

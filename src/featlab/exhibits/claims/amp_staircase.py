@@ -149,8 +149,8 @@ EXHIBIT = ex.Exhibit(
     "the larger dimension, 60 at the quick size). Overlaps are taken up to signed permutations; found means above .2. "
     "Allowed bias: .25/sqrt(d). Thresholds are where a small overlap neither grows nor falls, without damping, from "
     "starts with Q = M = .02 I for h1, and .6 I for h2 and h3, from the tenth iteration on.",
-    caption="Lines are state evolution, points the mean over runs of message passing with two standard errors. The "
-    "animation shows single runs (thin) and their mean over iterations.",
+    caption="Lines are state evolution, points the mean over runs of message passing with two standard errors. "
+    "Where it moves: single runs (thin) and their mean over iterations.",
     studies=studies,
     theory=theory,
     checks={

@@ -166,7 +166,7 @@ EXHIBIT = ex.Exhibit(
     "when its singular value of the matrix of cosines over sqrt(p) is twice that of random rows. If ten runs cannot "
     "tell, ten more are made.",
     caption="Points: mean over seeds with two standard errors; lines: limit of large d from the same starts; the "
-    "dotted line is twice the chance level. The animation shows the neurons of one seed.",
+    "dotted line is twice the chance level. Where it moves: the neurons of one seed.",
     studies=studies,
     theory=theory,
     checks={
