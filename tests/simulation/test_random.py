@@ -95,6 +95,13 @@ def test_a_round_more_or_less_changes_no_number(degrees):
     np.testing.assert_allclose(chi(keys[0], degrees, shape), expected[0], rtol=1e-5)
 
 
+@pytest.mark.parametrize("degrees", [2.0, 300.0])
+def test_a_gpu_draws_all_rounds_and_has_the_same_numbers(degrees, monkeypatch):
+    few = chi(root_key(7), degrees, (4000,))
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    np.testing.assert_array_equal(chi(root_key(7), degrees, (4000,)), few)
+
+
 def test_control_the_proposal_without_refusal_is_refused():
     """Wilson and Hilferty's approximation, which the sampler corrects, fails the same test at 2 degrees of freedom."""
     shift = 1 - 1 / 3

@@ -177,6 +177,8 @@ def chi(
     # Nothing is taken before the first round: written apart from the loop it would be compiled a second time.
     nothing = jnp.int32(0), jnp.zeros(shape, dtype), jnp.zeros(shape, bool)
     rounds = math.ceil(math.log(_UNREFUSED) / math.log(rate))
+    if jax.default_backend() != "cpu":  # asking whether a round was the last would cost a GPU more than the rounds
+        return lax.fori_loop(0, rounds, lambda _, carry: again(carry), nothing, unroll=near)[1]
     return lax.while_loop(refused, again, nothing)[1]
 
 
