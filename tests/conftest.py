@@ -19,6 +19,7 @@ from featlab import compiled
 from featlab.reports import Explanation, explain
 
 _KEPT_SECONDS = 30 * 24 * 3600.0
+_MOST_GROWTH = 2 * 10**9
 
 
 @pytest.fixture(scope="session")
@@ -69,13 +70,26 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
+@pytest.fixture(scope="session")
+def held() -> list[int]:
+    """Bytes of memory that this process held whenever its programs had just been forgotten."""
+    return [0]
+
+
 @pytest.fixture(scope="module", autouse=True)
-def compiled_for_few_files() -> Iterator[None]:
-    """Programs are forgotten when there are many: each takes memory maps, of which a process may have 65,530."""
+def compiled_for_few_files(held: list[int]) -> Iterator[None]:
+    """Programs are forgotten when there are many: each takes memory maps, of which a process may have 65,530, and some
+    megabytes, and two processes of tests share the memory of a laptop."""
     yield
     maps = Path("/proc/self/maps")
-    if not maps.exists() or maps.read_bytes().count(b"\n") > 20_000:
+    if not maps.exists() or maps.read_bytes().count(b"\n") > 20_000 or _resident() > held[-1] + _MOST_GROWTH:
         jax.clear_caches()
+        held.append(_resident() if maps.exists() else 0)
+
+
+def _resident() -> int:
+    """Bytes of memory that this process holds now."""
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -119,6 +119,23 @@ def test_roots_on_lines_finds_every_sign_change() -> None:
     np.testing.assert_allclose([p for _, p in found], [p for _, p in expected], atol=1e-13)
 
 
+@pytest.mark.parametrize("lines", [1, 200, 2000])
+def test_roots_on_lines_are_exact_where_a_function_jumps_or_is_flat(lines: int) -> None:
+    """To rounding, by as many looks as halving takes at most, and by a fifth of them on a line alone."""
+    roots, looks = np.linspace(-1, 1, lines) + 0.00712, 0
+
+    def values(line: Integers, x: Floats) -> Floats:
+        nonlocal looks
+        looks += 1
+        away = x - roots[line]
+        return np.choose(line % 3, [away**3, np.where(away > 0, 1 + away, -0.1), np.where(away > 0, away, -0.1)])
+
+    line, place = roots_on_lines(values, lines, np.linspace(-2, 2, 41))
+    assert line.tolist() == list(range(lines))
+    np.testing.assert_allclose(place, roots, atol=1e-14)
+    assert looks <= {1: 12, 200: 17, 2000: 53}[lines]
+
+
 def test_parity_of_three_axes_is_exact() -> None:
     """E[sign(z1 z2 z3) z1 z2 z3] = (2 / pi)^{3/2}, and every lower-degree product vanishes."""
     axes = [ZeroSet((axis,), lambda p, axis=axis: p[:, axis]) for axis in range(3)]

@@ -172,11 +172,11 @@ def test_where_nobody_watches_one_line_says_how_long_it_takes(
 
 def test_a_learner_that_has_stopped_is_not_run_to_its_last_iteration() -> None:
     begin = time.process_time()
-    data = simulate("h1", BayesAmp(iterations=10**9), dim=50, samples=400, seeds=1, observe="overlap")
+    data = simulate("h1", BayesAmp(iterations=10**8), dim=50, samples=400, seeds=1, observe="overlap")
     assert data.outcome.values.tolist() == ["ok"]
     assert data.iterations.values[0] < 1000
-    assert data.step.values[-1] == 10**9
-    assert time.process_time() - begin < 60  # a step that changes nothing takes a microsecond: a thousand seconds
+    assert data.step.values[-1] == 10**8
+    assert time.process_time() - begin < 30  # a step that changes nothing takes a microsecond: a hundred seconds
 
 
 # Steps are counted by 32 bits.

@@ -165,14 +165,20 @@ def _smoothed(function: Function, kinks: tuple[float, ...], rho: float, tau: flo
 
 
 def field_moments(function: Function, kinks: Sequence[float], shifts: Floats, scales: Floats) -> Floats:
-    """E[s], E[s z], E[s (z^2 - 1)] and E[s^2] of a function s at shift + scale z, z ~ N(0, 1): (4, *shape).
+    """E[s], E[s z], E[s (z^2 - 1)] and E[s^2] of a function s at shift + scale z, z ~ N(0, 1): (4, *shape)."""
+    z, weights, fields = field_rule(kinks, shifts, scales)
+    values = function(fields)
+    moments = [values, values * z, values * (z * z - 1), values**2]
+    return np.array([np.sum(weights * moment, axis=-1) for moment in moments])
 
-    Each line is cut at the kinks of s and where its argument is zero.
+
+def field_rule(kinks: Sequence[float], shifts: Floats, scales: Floats) -> tuple[Floats, Floats, Floats]:
+    """Points z and weights for z ~ N(0, 1), and the fields shift + scale z, (*shape, points) each.
+
+    Each line is cut where its field is at a kink, and where it is zero.
     """
     shifts, scales = np.broadcast_arrays(np.asarray(shifts, dtype=np.float64), np.asarray(scales, dtype=np.float64))
     places = np.array(sorted({0.0, *kinks}))
     edges = cut_edges(_FIELD_EDGES, (places - shifts[..., None]) / scales[..., None])
     z, weights = gaussian_panels(edges, _NODES)
-    values = function(shifts[..., None] + scales[..., None] * z)
-    moments = [values, values * z, values * (z * z - 1), values**2]
-    return np.array([np.sum(weights * moment, axis=-1) for moment in moments])
+    return z, weights, shifts[..., None] + scales[..., None] * z

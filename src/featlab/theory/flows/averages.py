@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from featlab.gaussian.activations import Activation
-from featlab.gaussian.activations_integrals import field_moments, line_rule
+from featlab.gaussian.activations_integrals import field_moments, field_rule, line_rule
 from featlab.gaussian.hermite import Floats, hermite_normalised_all
 from featlab.gaussian.quadrature import static_breaks
 from featlab.targets import Target
@@ -117,17 +117,13 @@ class Averages:
         spread = np.sqrt(max(variance - covariance**2, variance * _SMALLEST_SPREAD**2))
         labels = self._labels(self._turns(covariance, spread) if covariance else ())
         shifts = covariance * labels.directions[:, 0] + self.bias
-        places, scales = self._places(spread), np.full(shifts.shape, spread)
-
-        def mean(power: int) -> Floats:
-            def square(u: Floats) -> Floats:
-                return self.activation.value(u) ** power * self.activation.derivative(u) ** 2
-
-            return field_moments(square, places, shifts, scales)[0]
-
-        found = labels.square * mean(0)
+        _, weights, fields = field_rule(self._places(spread), shifts, np.full(shifts.shape, spread))
+        weights = weights * self.activation.derivative(fields) ** 2
+        found = labels.square * np.sum(weights, axis=-1)
         if loss == "squared":
-            found = found - 2 * second * labels.mean * mean(1) + second**2 * mean(2)
+            values = self.activation.value(fields)
+            once, twice = np.sum(weights * values, axis=-1), np.sum(weights * values**2, axis=-1)
+            found = found - 2 * second * labels.mean * once + second**2 * twice
         return float(second**2 * (labels.weights @ found))
 
     def slope(self, correlation: float) -> float:

@@ -65,7 +65,7 @@ def critical_points(loss: PopulationLoss) -> tuple[CriticalPoint, ...]:
         found.append(0.0)
     grid = np.linspace(LEAST_COSINE, 1.0, _SCAN)
     for side in (-1.0, 1.0):
-        slopes = np.array([loss.projected(side * m, 1) for m in grid])
+        slopes = loss.projections(side * grid, 1)
         for index in np.flatnonzero(slopes[:-1] * slopes[1:] < 0):
             found.append(float(brentq(loss.projected, *sorted(side * grid[index : index + 2]), args=(1,))))
     return tuple(_classified(loss, cosine) for cosine in sorted(found))

@@ -48,11 +48,12 @@ class PopulationLoss:
     series: Floats
     penalty: float
 
-    def correlations(self, cosine: float, order: int = 0) -> Floats:
-        """a(m) = E[y phi_i(u)], (N,), or its derivative of this order in m."""
+    def correlations(self, cosine: float | Floats, order: int = 0) -> Floats:
+        """a(m) = E[y phi_i(u)], (N,), or its derivative of this order in m; for M cosines (N, M)."""
         degrees = np.arange(order, self.series.shape[1])
         factors = np.prod([degrees - lowered for lowered in range(order)], axis=0)
-        return self.series[:, order:] @ (factors * float(cosine) ** (degrees - order))
+        powers = np.asarray(cosine, dtype=np.float64)[..., None] ** (degrees - order)
+        return self.series[:, order:] @ (factors * powers).T
 
     def value(self, second: Floats, cosine: float) -> float:
         """L(c, m)."""
@@ -73,12 +74,18 @@ class PopulationLoss:
 
         P' = -2 <a', (G + lambda)^{-1} a> is dL/dm at the best c, and P'' that of the Schur complement.
         """
-        best, slope = self.best_second(cosine), self.correlations(cosine, 1)
+        return float(self.projections(np.array([cosine]), order)[0])
+
+    def projections(self, cosines: Floats, order: int = 0) -> Floats:
+        """`projected` at many cosines, (M,)."""
+        found = self.correlations(cosines)
+        best = self._solve(found)
         if order == 0:
-            return float(self.label_square - best @ self.correlations(cosine))
+            return self.label_square - np.sum(best * found, axis=0)
+        slope = self.correlations(cosines, 1)
         if order == 1:
-            return float(-2 * best @ slope)
-        return float(-2 * (slope @ self._solve(slope) + best @ self.correlations(cosine, 2)))
+            return -2 * np.sum(best * slope, axis=0)
+        return -2 * np.sum(slope * self._solve(slope) + best * self.correlations(cosines, 2), axis=0)
 
     @cached_property
     def _factor(self) -> tuple[Floats, bool]:
