@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 
 import featlab
 from featlab.cli.app import app
+from featlab.diagnosis.curves import Curve
 from featlab.reports import diagnosis as reporting
 
 
@@ -116,6 +118,27 @@ def test_theory_lies_over_the_curves() -> None:
     reasons = {curve.kind: curve.without for curve in even}
     assert "smooth link" in reasons["split feature learning"]  # 80 rows held out, for a spline of 9 terms
     assert reasons["linear"] == ""
+
+
+def test_a_split_that_went_wrong_makes_no_estimator_as_good_as_the_best() -> None:
+    """A kernel far off on one split has so wide an error that any other is within it; it is not advised. Errors of
+    that size are shown with two digits."""
+
+    def curve(kind: str, *last: float) -> Curve:
+        errors = np.array([[0.6, one] for one in last])
+        return Curve(kind, f"of {kind}", (50, 100), errors, np.ones(3), None, "", 400, True)
+
+    kernel, learned = curve("kernel", 8.8e10, 0.93, 0.99), curve("feature learning", 0.31, 0.29, 0.3)
+    both = featlab.Diagnosis(replace(known().findings, curves=(kernel, learned)))
+    assert both.advice.startswith("Use of feature learning (feature learning): error 0.300")
+    assert "as good as" not in both.advice
+    assert "2.9e+10 +- 2.9e+10" in str(both)
+    alone = featlab.Diagnosis(replace(known().findings, curves=(kernel,)))
+    assert alone.advice.startswith("No estimator does clearly better than the mean of the label at n = 100")
+    simple = curve("linear", 0.32, 0.28, 0.31)  # within the errors of the best, and simpler
+    among = featlab.Diagnosis(replace(known().findings, curves=(simple, kernel, learned)))
+    assert "Use of linear (linear)" in among.advice
+    assert "as good as feature learning" in among.advice
 
 
 def test_rows_without_a_column_that_varies_are_predicted_by_their_mean() -> None:

@@ -63,6 +63,7 @@ class Curve:
             learning" (half of them are kept for the second layer) or "directions".
         sizes: how many samples it was fitted to.
         errors: mean squared error over the variance of the label, by split and size (splits, sizes).
+        of_mean: that of the mean of the most samples, on the same rows (splits,).
         theory: what theory says at these sizes, where it exists, else None; `without`: why there is none, else "".
         tested: how many rows were held out of each split.
         tails_shown: whether so many rows show the tails, or the rarest values, of the label; else errors rest on
@@ -73,6 +74,7 @@ class Curve:
     estimator: str
     sizes: tuple[int, ...]
     errors: Floats
+    of_mean: Floats
     theory: Floats | None
     without: str
     tested: int
@@ -115,6 +117,8 @@ def learning_curves(
     sizes = tuple(sorted({max(_LEAST, largest >> power) for power in range(_SIZES)}))
     splits = [draw.permutation(count) for _ in range(_SPLITS)]
     variance = labels[:count].var()
+    levels = [labels[split[tested : tested + sizes[-1]]].mean() for split in splits]
+    of_mean = [np.mean((labels[split[:tested]] - level) ** 2) for split, level in zip(splits, levels, strict=True)]
     tails_shown = tested >= rows_for_tails(labels[:count])
     linear = linear_theory(inputs[:count], labels[:count]) if whitened else None
     theories: dict[str, RiskAt | str] = {LINEAR: linear or _FEW, LEARNING: _KNOWN_NOISE}
@@ -136,7 +140,7 @@ def learning_curves(
             said, without = None, theory
         else:
             said, without = np.array([theory(size) for size in sizes]), ""
-        curves.append(Curve(kind, name, sizes, errors, said, without, tested, tails_shown))
+        curves.append(Curve(kind, name, sizes, errors, np.array(of_mean) / variance, said, without, tested, tails_shown))
     return tuple(curves)
 
 
