@@ -61,6 +61,17 @@ def test_it_is_the_same_again_and_words_say_what_numbers_say() -> None:
     assert repr(diagnosis).startswith("<Diagnosis: 'y' from 8 columns, 600 rows")
 
 
+def test_luck_of_three_splits_is_no_advice() -> None:
+    """Noise of which three estimators were 11% below the variance of the label on all three splits: held-out labels
+    happened to vary less. On the same rows their mean is as good."""
+    draw = np.random.default_rng([77, 11])
+    diagnosis = featlab.diagnose(draw.standard_normal((300, 6)), draw.standard_normal(300))
+    linear = diagnosis.findings.curves[0]
+    assert linear.mean[-1] < 1 - 2 * linear.error[-1]
+    assert abs(linear.gains.mean()) < 2 * linear.gain_error
+    assert "nothing to learn" in diagnosis.advice
+
+
 def test_names_are_escaped(tmp_path: Path) -> None:
     import pandas
 
@@ -111,6 +122,9 @@ def test_theory_lies_over_the_curves() -> None:
         allowed = 3 * np.maximum(curve.error, 0.5 / np.sqrt(300)) + neglected[kind] * curve.theory
         assert np.all(np.abs(curve.mean - curve.theory) < allowed)
         assert abs(curve.mean[-1] - curve.theory[-1] / 2) > np.max(allowed[-1])
+    unseen = "what is not seen of the label counts as noise"
+    assert unseen in " ".join(str(diagnosis).split())
+    assert unseen not in " ".join(str(known()).split())
     assert known().findings.inputs.spectrum.spikes
     assert [curve.kind for curve in known().findings.curves if curve.theory is not None] == ["linear"]
     even = featlab.diagnose(inputs[:160, :3], inputs[:160, 0] ** 2).findings.curves
@@ -126,7 +140,7 @@ def test_a_split_that_went_wrong_makes_no_estimator_as_good_as_the_best() -> Non
 
     def curve(kind: str, *last: float) -> Curve:
         errors = np.array([[0.6, one] for one in last])
-        return Curve(kind, f"of {kind}", (50, 100), errors, np.ones(3), None, "", 400, True)
+        return Curve(kind, f"of {kind}", (50, 100), errors, 1 - errors[:, 1], 0.04, None, "", 400, True)
 
     kernel, learned = curve("kernel", 8.8e10, 0.93, 0.99), curve("feature learning", 0.31, 0.29, 0.3)
     both = featlab.Diagnosis(replace(known().findings, curves=(kernel, learned)))

@@ -52,7 +52,8 @@ def test_missing_values() -> None:
     assert len(table.labels) == ROWS - 7
     masked = np.ma.masked_array(good()[0], good()[0] > 2)  # what is masked is missing, whatever lies beneath
     assert f"{(masked.data > 2).any(axis=1).sum()} of 60 rows have missing" in warned(masked, good()[1])
-    assert "1 of 60 rows have missing" in warned(good()[0], np.ma.masked_array(np.arange(ROWS) % 7, np.arange(ROWS) == 3))
+    few = np.ma.masked_array(np.arange(ROWS) % 7, np.arange(ROWS) == 3)
+    assert "1 of 60 rows have missing" in warned(good()[0], few)
     inputs[:40, 2] = np.nan
     assert "more than half missing, left out: 'x3'" in warned(inputs, labels)
     inputs[:] = np.nan

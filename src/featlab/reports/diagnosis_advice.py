@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from featlab.diagnosis.curves import Curve
 
 _CERTAIN = 2.0  # standard errors
-_LEAST_GAIN = 0.02  # of the variance of the label
 
 
 def advice(found: Findings) -> str:
@@ -52,10 +51,10 @@ def too_heavy(found: Findings) -> str:
 
 
 def _does_better_than_the_mean(curve: Curve) -> bool:
-    """On the same rows, by two standard errors and by a share of the variance below which three splits of noise seem to
-    gain now and then. An estimator that one split sends far off does not, though its errors are wide."""
-    gain = curve.of_mean - curve.errors[:, -1]
-    return float(gain.mean()) > max(_LEAST_GAIN, _CERTAIN * float(gain.std(ddof=1)) / np.sqrt(len(gain)))
+    """On the same rows, by two standard errors: by the rows of a split, as three splits of noise are often near each
+    other, and by the splits. An estimator that one split sends far off does not, though its errors are wide."""
+    spread = float(curve.gains.std(ddof=1)) / np.sqrt(len(curve.gains))
+    return float(curve.gains.mean()) > _CERTAIN * max(spread, curve.gain_error)
 
 
 def _as_good(curve: Curve, best: Curve) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from featlab.analysis import Verdict
 from featlab.diagnosis.angles import CANNOT_TELL
-from featlab.diagnosis.curves import SPLIT
+from featlab.diagnosis.curves import FEATURES, KERNEL, SPLIT
 from featlab.reports.diagnosis_advice import ends_early, too_heavy
 from featlab.reports.verdict_sentence import verdict_sentence
 
@@ -219,6 +219,11 @@ def _of_theory(curves: Sequence[Curve]) -> list[str]:
         said[0] += (
             " Its theory: the first layer is drawn, as such a step makes it on inputs N(0, I) with the fitted link; "
             "for the second there is the deterministic equivalent of ridge regression on samples new to the first."
+        )
+    if any(curve.kind in (KERNEL, FEATURES) and curve.theory is not None for curve in curves):
+        said.append(
+            "Theory of the kernel and of random features is of the fitted link: what is not seen of the label counts as "
+            "noise, and errors may be smaller."
         )
     reasons: dict[str, list[str]] = {}
     for curve in curves:
