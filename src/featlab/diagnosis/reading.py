@@ -128,7 +128,7 @@ def _array(name: str, given: Any) -> np.ndarray:
     """What was given as an array, what is masked being missing; a sparse matrix, or rows of different lengths, are
     none."""
     if np.ma.isMaskedArray(given):
-        given = given.astype(np.float64 if given.dtype.kind in "fiub" else object).filled(np.nan)
+        given = np.ma.filled(given.astype(np.float64 if given.dtype.kind in "fiub" else object), np.nan)
     try:
         found = np.asarray(given)
     except ValueError as fault:
