@@ -222,8 +222,8 @@ def _of_theory(curves: Sequence[Curve]) -> list[str]:
         )
     if any(curve.kind in (KERNEL, FEATURES) and curve.theory is not None for curve in curves):
         said.append(
-            "Theory of the kernel and of random features is of the fitted link: what is not seen of the label counts as "
-            "noise, and errors may be smaller."
+            "Theory of the kernel and of random features is of the fitted link: what is not seen of the label counts "
+            "as noise, and errors may be smaller."
         )
     reasons: dict[str, list[str]] = {}
     for curve in curves:
