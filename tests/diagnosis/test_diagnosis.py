@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 
 import featlab
 from featlab.cli.app import app
+from featlab.diagnosis.curves import Curve
 from featlab.reports import diagnosis as reporting
 
 
@@ -57,6 +59,17 @@ def test_it_is_the_same_again_and_words_say_what_numbers_say() -> None:
     assert "http://" not in page.replace("http://www.w3.org", "").replace("http://purl.org", "")
     assert diagnosis.plot().axes
     assert repr(diagnosis).startswith("<Diagnosis: 'y' from 8 columns, 600 rows")
+
+
+def test_luck_of_three_splits_is_no_advice() -> None:
+    """Noise of which three estimators were 11% below the variance of the label on all three splits: held-out labels
+    happened to vary less. On the same rows their mean is as good."""
+    draw = np.random.default_rng([77, 11])
+    diagnosis = featlab.diagnose(draw.standard_normal((300, 6)), draw.standard_normal(300))
+    linear = diagnosis.findings.curves[0]
+    assert linear.mean[-1] < 1 - 2 * linear.error[-1]
+    assert abs(linear.gains.mean()) < 2 * linear.gain_error
+    assert "nothing to learn" in diagnosis.advice
 
 
 def test_names_are_escaped(tmp_path: Path) -> None:
@@ -109,6 +122,9 @@ def test_theory_lies_over_the_curves() -> None:
         allowed = 3 * np.maximum(curve.error, 0.5 / np.sqrt(300)) + neglected[kind] * curve.theory
         assert np.all(np.abs(curve.mean - curve.theory) < allowed)
         assert abs(curve.mean[-1] - curve.theory[-1] / 2) > np.max(allowed[-1])
+    unseen = "what is not seen of the label counts as noise"
+    assert unseen in " ".join(str(diagnosis).split())
+    assert unseen not in " ".join(str(known()).split())
     assert known().findings.inputs.spectrum.spikes
     assert [curve.kind for curve in known().findings.curves if curve.theory is not None] == ["linear"]
     even = featlab.diagnose(inputs[:160, :3], inputs[:160, 0] ** 2).findings.curves
@@ -116,6 +132,27 @@ def test_theory_lies_over_the_curves() -> None:
     reasons = {curve.kind: curve.without for curve in even}
     assert "smooth link" in reasons["split feature learning"]  # 80 rows held out, for a spline of 9 terms
     assert reasons["linear"] == ""
+
+
+def test_a_split_that_went_wrong_makes_no_estimator_as_good_as_the_best() -> None:
+    """A kernel far off on one split has so wide an error that any other is within it; it is not advised. Errors of
+    that size are shown with two digits."""
+
+    def curve(kind: str, *last: float) -> Curve:
+        errors = np.array([[0.6, one] for one in last])
+        return Curve(kind, f"of {kind}", (50, 100), errors, 1 - errors[:, 1], 0.04, None, "", 400, True)
+
+    kernel, learned = curve("kernel", 8.8e10, 0.93, 0.99), curve("feature learning", 0.31, 0.29, 0.3)
+    both = featlab.Diagnosis(replace(known().findings, curves=(kernel, learned)))
+    assert both.advice.startswith("Use of feature learning (feature learning): error 0.300")
+    assert "as good as" not in both.advice
+    assert "2.9e+10 +- 2.9e+10" in str(both)
+    alone = featlab.Diagnosis(replace(known().findings, curves=(kernel,)))
+    assert alone.advice.startswith("No estimator does clearly better than the mean of the label at n = 100")
+    simple = curve("linear", 0.32, 0.28, 0.31)  # within the errors of the best, and simpler
+    among = featlab.Diagnosis(replace(known().findings, curves=(simple, kernel, learned)))
+    assert "Use of linear (linear)" in among.advice
+    assert "as good as feature learning" in among.advice
 
 
 def test_rows_without_a_column_that_varies_are_predicted_by_their_mean() -> None:

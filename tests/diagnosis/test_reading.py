@@ -50,6 +50,10 @@ def test_missing_values() -> None:
     table = table_of(inputs, labels)
     assert "7 of 60 rows have missing or infinite values" in table.warnings[0]
     assert len(table.labels) == ROWS - 7
+    masked = np.ma.masked_array(good()[0], good()[0] > 2)  # what is masked is missing, whatever lies beneath
+    assert f"{(masked.data > 2).any(axis=1).sum()} of 60 rows have missing" in warned(masked, good()[1])
+    few = np.ma.masked_array(np.arange(ROWS) % 7, np.arange(ROWS) == 3)
+    assert "1 of 60 rows have missing" in warned(good()[0], few)
     inputs[:40, 2] = np.nan
     assert "more than half missing, left out: 'x3'" in warned(inputs, labels)
     inputs[:] = np.nan
@@ -78,7 +82,7 @@ def test_text() -> None:
 def test_labels_that_are_an_id() -> None:
     inputs, labels = good()
     assert "numbers the rows" in warned(inputs, np.arange(ROWS))
-    with pytest.raises(UnusableData, match="text with 60 different values, such as an id"):
+    with pytest.raises(UnusableData, match="no number and has 60 different values, such as an id"):
         table_of(inputs, [f"customer {row}" for row in range(ROWS)])
     with pytest.raises(UnusableData, match="constant: there is nothing to learn"):
         table_of(inputs, np.ones(ROWS))

@@ -34,15 +34,31 @@ def test_the_covariance_is_that_of_the_arc_cosine_kernel() -> None:
     [("h1", WEIGHTS[:, 0]), ("h1*h2", WEIGHTS[:, 0] * WEIGHTS[:, 1]), ("He2(h1)", WEIGHTS[:, 0] ** 2)],
 )
 def test_moments_with_the_label_are_those_of_stein(text: str, product: np.ndarray) -> None:
-    """E[sigma(u) He_a(x)] = E[sigma^(|a|)(u)] w^a; of relu, E[sigma'] = Phi(b/s) and E[sigma''] = phi(b/s)/s. The
-    variance of the label, by the same points, says how exact they are."""
-    label = hermite_label(target(text))
-    found, ratio = feature_spectrum(RELU, WEIGHTS, BIASES, label, np.zeros(DIM)), BIASES / SIZES
-    slopes = norm.cdf(ratio) if text == "h1" else norm.pdf(ratio) / SIZES
-    exact = {"h1": 1, "h1*h2": 1, "He2(h1)": 2}[text]
-    allowed = 4 * abs(label.variance / exact - 1) + 1e-3
-    assert allowed < 0.02
-    assert found.along.sum() == pytest.approx(np.sum((slopes * product) ** 2) / WIDTH, rel=allowed)
+    """E[sigma(u) He_a(x)] = E[sigma^(|a|)(u)] w^a; of relu, E[sigma'] = Phi(b/s) and E[sigma''] = phi(b/s)/s."""
+    found = feature_spectrum(RELU, WEIGHTS, BIASES, hermite_label(target(text)), np.zeros(DIM))
+    slopes = norm.cdf(BIASES / SIZES) if text == "h1" else norm.pdf(BIASES / SIZES) / SIZES
+    assert found.along.sum() == pytest.approx(np.sum((slopes * product) ** 2) / WIDTH, rel=1e-3)
+
+
+@pytest.mark.parametrize("text", ["He4(h1)/sqrt(24)", "h1*He2(h2)/sqrt(2)", "h1*h2*h3", "h1*h2*h3*He2(h4)/sqrt(2)"])
+def test_a_polynomial_has_its_own_coefficient_alone(text: str) -> None:
+    """One for each number of directions, and the variance that they and the noise make."""
+    of = target(text, noise=0.2)
+    label = hermite_label(of)
+    found = np.concatenate(label.coefficients)
+    assert np.sort(np.abs(found))[-2:] == pytest.approx([0, 1], abs=1e-7)
+    assert label.variance == pytest.approx(1.2, abs=1e-6)
+    degree = next(number for number, one in enumerate(label.coefficients, start=1) if np.abs(one).max() > 0.5)
+    assert degree == {1: 4, 2: 3, 3: 3, 4: 5}[of.rank]
+
+
+def test_coefficients_of_a_link_with_a_kink_or_a_jump() -> None:
+    """E[|x| He_2] = sqrt(2/pi), by sqrt(2); E[sign(x) x] = sqrt(2/pi); in two directions, where nodes are fewer."""
+    kink, jump = (hermite_label(target(text)).coefficients for text in ("abs(h1)", "sign(h1)"))
+    both = hermite_label(target("abs(h1) + sign(h2)")).coefficients
+    assert kink[1][0] == pytest.approx(np.pi**-0.5, rel=1e-4)
+    assert jump[0][0] == pytest.approx((2 / np.pi) ** 0.5, rel=1e-4)
+    assert [both[1][0], both[0][1]] == pytest.approx([np.pi**-0.5, (2 / np.pi) ** 0.5], rel=1e-3)
 
 
 def test_a_linear_part_that_is_taken_off_leaves_the_noise() -> None:

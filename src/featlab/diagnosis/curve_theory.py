@@ -31,7 +31,7 @@ from featlab.theory.ridge import spectrum_risk
 _BIASES = 16  # nodes over the biases of random features
 _ROWS_PER_COLUMN = 4  # that least squares on all samples needs to be told without bias
 _DRAWS, _TESTED = 8, 4096  # of the few coordinates that a fit along directions sees
-_LAYERS = 3  # draws of a first layer
+_LAYERS = 3  # draws of a first layer: their mean was within a tenth of that of twelve, and more take time
 
 RiskAt = Callable[[int], float]
 

@@ -63,6 +63,8 @@ class Curve:
             learning" (half of them are kept for the second layer) or "directions".
         sizes: how many samples it was fitted to.
         errors: mean squared error over the variance of the label, by split and size (splits, sizes).
+        gains: how much smaller it is, of the most samples, than that of their mean, on the same rows (splits,).
+        gain_error: one standard error of these, by the rows of one split, as splits share rows.
         theory: what theory says at these sizes, where it exists, else None; `without`: why there is none, else "".
         tested: how many rows were held out of each split.
         tails_shown: whether so many rows show the tails, or the rarest values, of the label; else errors rest on
@@ -73,6 +75,8 @@ class Curve:
     estimator: str
     sizes: tuple[int, ...]
     errors: Floats
+    gains: Floats
+    gain_error: float
     theory: Floats | None
     without: str
     tested: int
@@ -124,19 +128,24 @@ def learning_curves(
     curves = []
     for kind, (name, build) in _estimators(found, even, seed).items():
         doing(f"learning curve: {kind}")
-        errors = np.zeros((_SPLITS, len(sizes)))
+        errors, apart = np.zeros((_SPLITS, len(sizes))), np.zeros((_SPLITS, tested))
         for row, split in enumerate(splits):
             test = split[:tested]
             for column, size in enumerate(sizes):
                 interruption.check()
                 train = split[tested : tested + size]
-                errors[row, column] = _missed(build(), inputs, labels, train, test) / variance
+                missed = _missed(build(), inputs, labels, train, test) / variance
+                errors[row, column] = missed.mean()
+                apart[row] = (
+                    labels[test] - labels[train].mean()
+                ) ** 2 / variance - missed  # that of the last size stays
         theory = theories.get(kind, _ELSEWHERE)
         if isinstance(theory, str):
             said, without = None, theory
         else:
             said, without = np.array([theory(size) for size in sizes]), ""
-        curves.append(Curve(kind, name, sizes, errors, said, without, tested, tails_shown))
+        gains, gain_error = apart.mean(axis=1), float(np.sqrt(apart.var(axis=1, ddof=1).mean() / tested))
+        curves.append(Curve(kind, name, sizes, errors, gains, gain_error, said, without, tested, tails_shown))
     return tuple(curves)
 
 
@@ -193,8 +202,8 @@ class _MultiIndex:
         return self.model.predict(inputs)
 
 
-def _missed(model: Any, inputs: Floats, labels: Floats, train: Places, test: Places) -> float:
-    """The mean squared error; of rows so few that no column varies, that of their mean."""
+def _missed(model: Any, inputs: Floats, labels: Floats, train: Places, test: Places) -> Floats:
+    """The squared errors of rows; after rows so few that no column varies, those of their mean."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoDirection)
         try:
@@ -203,4 +212,4 @@ def _missed(model: Any, inputs: Floats, labels: Floats, train: Places, test: Pla
             if fault.name != "X":
                 raise
             found = labels[train].mean()
-    return float(np.mean((labels[test] - found) ** 2))
+    return np.asarray((labels[test] - found) ** 2)

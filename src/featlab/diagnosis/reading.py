@@ -125,7 +125,10 @@ def _named_columns(inputs: Any) -> tuple[list[str], Any]:
 
 
 def _array(name: str, given: Any) -> np.ndarray:
-    """What was given as an array; a sparse matrix, or rows of different lengths, are none."""
+    """What was given as an array, what is masked being missing; a sparse matrix, or rows of different lengths, are
+    none."""
+    if np.ma.isMaskedArray(given):
+        given = np.ma.filled(given.astype(np.float64 if given.dtype.kind in "fiub" else object), np.nan)
     try:
         found = np.asarray(given)
     except ValueError as fault:
@@ -184,8 +187,8 @@ def _numeric_labels(labels: Any, label: str | None, warnings: list[str]) -> tupl
     classes, codes = np.unique(series[known].astype(str).to_numpy(dtype=str), return_inverse=True)
     if not 2 <= len(classes) <= MOST_CLASSES:
         raise UnusableData(
-            f"the label {name!r} is text with {len(classes)} different values, such as an id or a name: a number, or "
-            f"2 to {MOST_CLASSES} classes, is expected"
+            f"the label {name!r} is no number and has {len(classes)} different values, such as an id, a name or a "
+            f"date: a number, or 2 to {MOST_CLASSES} classes, is expected"
         )
     if len(classes) > 2:
         warnings.append(

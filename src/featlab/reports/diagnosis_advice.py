@@ -19,14 +19,15 @@ def advice(found: Findings) -> str:
         return _without_curves(found)
     if not found.curves[0].tails_shown:
         return f"Cannot tell what to use: {too_heavy(found)}.{_below(found)}"
-    best = min(found.curves, key=lambda curve: float(curve.mean[-1]))
-    chosen = next(curve for curve in found.curves if _as_good(curve, best))
-    error, spread = float(chosen.mean[-1]), float(chosen.error[-1])
-    if error > 1 - _CERTAIN * spread:
-        nothing = "No estimator does better than the mean of the label"
+    useful = [curve for curve in found.curves if _does_better_than_the_mean(curve)]
+    if not useful:
+        nothing, size = "No estimator does clearly better than the mean of the label", found.curves[0].sizes[-1]
         if not found.directions.count:
             return f"{nothing}, and no direction is seen: these samples show nothing to learn."
-        return f"{nothing} at n = {chosen.sizes[-1]:,}, though a direction is seen: use more samples, or fewer columns."
+        return f"{nothing} at n = {size:,}, though a direction is seen: use more samples, or fewer columns."
+    best = min(useful, key=lambda curve: float(curve.mean[-1]))
+    chosen = next(curve for curve in useful if _as_good(curve, best))
+    error, spread = float(chosen.mean[-1]), float(chosen.error[-1])
     use = f"Use {chosen.estimator} ({chosen.kind}): error {error:.3f} +- {spread:.3f} of the variance"
     if chosen is not best:
         use += f", as good as {best.kind} within the errors"
@@ -47,6 +48,13 @@ def too_heavy(found: Findings) -> str:
     """Why held-out rows tell nothing."""
     tested, label = found.curves[0].tested, found.table.label
     return f"{label!r} has too heavy tails or too rare values for the {tested:,} rows held out of each split"
+
+
+def _does_better_than_the_mean(curve: Curve) -> bool:
+    """On the same rows, by two standard errors: by the rows of a split, as three splits of noise are often near each
+    other, and by the splits. An estimator that one split sends far off does not, though its errors are wide."""
+    spread = float(curve.gains.std(ddof=1)) / np.sqrt(len(curve.gains))
+    return float(curve.gains.mean()) > _CERTAIN * max(spread, curve.gain_error)
 
 
 def _as_good(curve: Curve, best: Curve) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from featlab.analysis import Verdict
 from featlab.diagnosis.angles import CANNOT_TELL
-from featlab.diagnosis.curves import SPLIT
+from featlab.diagnosis.curves import FEATURES, KERNEL, SPLIT
 from featlab.reports.diagnosis_advice import ends_early, too_heavy
 from featlab.reports.verdict_sentence import verdict_sentence
 
@@ -196,10 +196,10 @@ def _enough(found: Findings) -> Section:
     said = [_threshold(found)]
     rows = []
     for curve in found.curves:
-        cells = [f"{mean:.3f} +- {error:.3f}" for mean, error in zip(curve.mean, curve.error, strict=True)]
+        cells = [f"{_error(mean)} +- {_error(error)}" for mean, error in zip(curve.mean, curve.error, strict=True)]
         rows.append((curve.kind, *cells))
         if curve.theory is not None:
-            rows.append((f"{curve.kind}, theory", *(f"{value:.3f}" for value in curve.theory)))
+            rows.append((f"{curve.kind}, theory", *map(_error, curve.theory)))
     if not found.curves:
         return Section("Is n enough?", tuple(said))
     said += _of_theory(found.curves)
@@ -219,6 +219,11 @@ def _of_theory(curves: Sequence[Curve]) -> list[str]:
         said[0] += (
             " Its theory: the first layer is drawn, as such a step makes it on inputs N(0, I) with the fitted link; "
             "for the second there is the deterministic equivalent of ridge regression on samples new to the first."
+        )
+    if any(curve.kind in (KERNEL, FEATURES) and curve.theory is not None for curve in curves):
+        said.append(
+            "Theory of the kernel and of random features is of the fitted link: what is not seen of the label counts "
+            "as noise, and errors may be smaller."
         )
     reasons: dict[str, list[str]] = {}
     for curve in curves:
@@ -240,6 +245,11 @@ def _threshold(found: Findings) -> str:
         enough = f"n/d = {found.ratio:.3g} is {_number(times)} times that"
         return f"{link} EASY: its first directions can be found from n/d = {analysis.alpha_c:.3g} on; {enough}."
     return f"{link} {verdict_sentence(analysis)} Here n/d = {found.ratio:.3g}."
+
+
+def _error(value: float) -> str:
+    """Kernels may be far off at a point where a column that hardly varied among the samples has another value."""
+    return f"{value:.3f}" if value < 100 else f"{value:.2g}"
 
 
 def _number(value: float) -> str:
