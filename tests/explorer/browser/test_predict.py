@@ -89,7 +89,7 @@ def test_what_takes_longer_says_how_long_and_a_slider_drags_the_curve_along(open
 
 
 def test_simulate_pause_cancel_and_simulate_again(opened: Opened) -> None:
-    page = opened(SGD.replace("dim=1000", "dim=10000") + "&x.seeds=60")  # long enough to press a button
+    page = opened(SGD.replace("dim=1000", "dim=40000") + "&x.seeds=60")  # long enough to press a button
     expect(page.locator("#theory-time")).to_be_visible()
     status = page.locator("#run-status")
     page.click("#simulate")
