@@ -139,6 +139,13 @@ def test_atoms_are_told_by_rounding() -> None:
     assert label_law(noisy_constant).discrete
 
 
+def test_a_direction_below_the_error_is_not_said_to_have_a_larger_exponent():
+    """Once h1 is known h2 has order 1, with 1e-12 of the label's size: neither seen nor excluded."""
+    told = analyse(target("h1**20 + h1*h2"))
+    assert told.leap is None
+    assert any("below that error" in doubt for doubt in told.doubts)
+
+
 @pytest.mark.parametrize("text", ["h1**20 + 0.1*h1", "h1**20 + 1e-5*h1"])
 def test_small_labels_are_seen_beside_large_ones(text: str) -> None:
     """Where |h1| < 0.7 the label is 0.1 h1 but for a thousandth: it tells the sign of h1, and so does E[Y h1] = 0.1."""

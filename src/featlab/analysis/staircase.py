@@ -190,7 +190,7 @@ def _tilt(stages: Sequence[Stage]) -> float:
 def _nothing_found(what: str, level: Level) -> str:
     return (
         f"no {what} the label sees the remaining directions up to order {level.searched} (relative numerical "
-        f"error {level.error:.1e}); their exponent is larger, or infinite"
+        f"error {level.error:.1e}): their exponent is larger or infinite, or what sees them is below that error"
     )
 
 
