@@ -136,9 +136,8 @@ def learning_curves(
                 train = split[tested : tested + size]
                 missed = _missed(build(), inputs, labels, train, test) / variance
                 errors[row, column] = missed.mean()
-                apart[row] = (
-                    labels[test] - labels[train].mean()
-                ) ** 2 / variance - missed  # that of the last size stays
+                of_mean = (labels[test] - labels[train].mean()) ** 2 / variance
+                apart[row] = of_mean - missed  # that of the last size stays
         theory = theories.get(kind, _ELSEWHERE)
         if isinstance(theory, str):
             said, without = None, theory
