@@ -144,7 +144,8 @@ def _distance(other: str) -> Callable[[ex.View, Any], float]:
     def of(view: ex.View, at: Any) -> float:
         found = view.measured(ex.Of("mean", "basis", _LAST)).mean("run")
         squares = (found - view.predicted(ex.Of("mean", "basis", _LAST, theory=other))) ** 2
-        return float(np.sqrt(squares.weighted(np.exp(-(squares["field"] ** 2) / 2)).mean()))
+        density = np.exp(-(squares["field"] ** 2) / 2)
+        return float(np.sqrt((squares * density).mean() / density.mean()))
 
     return of
 
