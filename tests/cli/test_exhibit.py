@@ -57,6 +57,9 @@ def test_gallery(results, tmp_path):
     assert f"Reports and pictures: {results / 'quick'}. Next: `featlab gallery site {there}`" in next_step
     done = run("gallery", tmp_path / "site", *there.split())
     assert "1 of 1 exhibits shown, at size quick" in done.output
+    assert f"Reports and pictures: {results / 'quick'}. Next: `featlab gallery site {there}`" in (
+        run("exhibit", "table", *there.split()).stderr
+    )
     other = run("exhibit", "table", "--size", "paper", *there.split()).stderr
     assert f"`featlab exhibit run all --size paper {there}` does it. There are runs of size quick" in other
     assert faults(tmp_path / "site") == []

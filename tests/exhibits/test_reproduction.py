@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -10,7 +11,7 @@ from docs.reproduce import PICTURES, RESULTS, TABLE, picture, table, worded
 from scipy.stats import norm
 
 from featlab.comparison.agreement import LEVEL
-from featlab.exhibits import Size, find_exhibit
+from featlab.exhibits import Size, all_exhibits, find_exhibit
 from featlab.exhibits.beforehand import is_outdated
 from featlab.exhibits.find import exhibit_ids
 from featlab.exhibits.message_passing import MOST_BY_START
@@ -32,6 +33,23 @@ def test_every_report_is_of_the_claim_as_it_stands():
     found = {id: report for id, report in reports.items() if report is not None}
     assert [id for id, report in found.items() if is_outdated(find_exhibit(id), report.size, report.fixed)] == []
     assert all(report.fixed for report in found.values())
+
+
+def test_every_check_that_a_claim_declares_was_made():
+    """A declared check that finds no number to speak of says nothing; at the size of the paper none may."""
+
+    def pattern(statement: str) -> re.Pattern[str]:
+        pieces = re.split(r"\{[^{}]*\}", statement)
+        return re.compile(".*".join(map(re.escape, pieces)), re.DOTALL)
+
+    silent = []
+    for exhibit in all_exhibits():
+        said = [check.statement for check in read_report(RESULTS, exhibit.id, Size.PAPER).checks]
+        for statement, declared in exhibit.checks.items():
+            several = declared if isinstance(declared, Sequence) else [declared]
+            words = [getattr(check, "statement", None) or statement for check in several]
+            silent += [(exhibit.id, one) for one in words if not any(map(pattern(one).fullmatch, said))]
+    assert silent == []
 
 
 def test_orders_that_are_shown_have_a_least_effect():

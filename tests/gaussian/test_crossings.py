@@ -65,6 +65,15 @@ def test_hitting_times_of_curves():
         hitting_times([0.0, 0.0, 1.0, 2.0], rising, 0.5)
 
 
+def test_looks_that_are_missing_are_passed_over():
+    """Two curves on the times of both: each crosses where it does on its own."""
+    times, hole = [0.0, 1.0, 1.1, 2.0, 2.1], np.nan
+    one, other = [0.0, 0.4, hole, 0.8, hole], [0.0, hole, 0.4, hole, 0.8]
+    own = [hitting_times(at, [0.0, 0.4, 0.8], 0.5).item() for at in ([0.0, 1.0, 2.0], [0.0, 1.1, 2.1])]
+    assert hitting_times(times, [one, other], 0.5) == pytest.approx(own)
+    assert hitting_times([0.0, 1.0], [[hole, 0.9], [0.1, hole], [hole, hole]], 0.5) == pytest.approx([1.0, inf, inf])
+
+
 def test_the_error_of_a_crossing_is_its_scatter() -> None:
     """Over 300 repetitions the stated error, root mean square, is the scatter of log x within 15%: the scatter itself
     is known to 4%, a jackknife over 12 seeds has a bias of a few percent. Half of it is refused."""

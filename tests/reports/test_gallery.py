@@ -107,6 +107,14 @@ def test_the_first_page_has_a_thumbnail_and_filters_and_no_script(toy):
     assert "remake it with <code>featlab exhibit run toy --size quick</code>" in index
 
 
+def test_a_verdict_names_its_size_unless_it_is_that_of_the_papers(toy):
+    for size, words in ((Size.QUICK, "reproduced, size quick</p>"), (Size.PAPER, "reproduced</p>")):
+        run_exhibit(exhibit(), size, toy / "results")
+        write_gallery(toy / "site", toy / "results", size)
+        for name in ("index", "document-multi-index", "toy"):
+            assert words in (toy / "site" / f"{name}.html").read_text()
+
+
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 7])
 def test_a_thumbnail_is_the_first_panel(count, tmp_path):
     """Panels are filled with colours: of the first one's all is seen, of the others' nothing."""

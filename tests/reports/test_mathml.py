@@ -63,10 +63,17 @@ def test_every_function_has_a_formula() -> None:
         mathml_of(row.latex.format("h_{1}", "h_{2}", "2", joined="h_{1}, 2"))
 
 
+def test_brackets_and_marks_stay_with_their_formula() -> None:
+    square = "<math><msup><mi>y</mi><mn>2</mn></msup></math>"
+    assert powers("from E[y^2], and y^2") == f'from <span class="whole">E[{square}],</span> and {square}'
+    assert powers("<b>(y^2)") == f'&lt;b&gt;<span class="whole">({square})</span>'
+
+
 def test_powers_in_words_are_formulas_and_the_rest_is_escaped() -> None:
     assert powers("n = d^1.5 < x") == "n = <math><msup><mi>d</mi><mn>1.5</mn></msup></math> &lt; x"
     assert powers("d^(-(k - 1)/2)") == "<math><msup><mi>d</mi><mtext>−(k − 1)/2</mtext></msup></math>"
-    assert powers("d^-g1,") == "<math><msup><mi>d</mi><mrow><mo>−</mo><mi>g1</mi></mrow></msup></math>,"
+    assert powers("d^-g1 a") == "<math><msup><mi>d</mi><mrow><mo>−</mo><mi>g1</mi></mrow></msup></math> a"
+    assert powers("kappa^(2p)/n") == "<math><msup><mi>kappa</mi><mtext>2p</mtext></msup></math>/n"
     assert powers("d^alpha") == "<math><msup><mi>d</mi><mi>α</mi></msup></math>"
     assert "<b>" not in powers("d^(<b>)")
     assert powers("alpha_c") == "<math><msub><mi>α</mi><mi>c</mi></msub></math>"

@@ -126,11 +126,8 @@ def run_exhibits(
             if unwritten is not None:
                 break
     if reports and not as_json:
-        flags = _flags(of_size, results)
-        typer.echo(
-            f"\nReports and pictures: {results / of_size}. Next: `featlab gallery site{flags}` for a site of all "
-            f"that was run, `featlab exhibit table{flags}` for a table."
-        )
+        table = f"`featlab exhibit table{_flags(of_size, results)}` for a table"
+        typer.echo(f"\n{_next(of_size, results)}, {table}.")
     _leave(reports, failures, waiting, unwritten, as_json)
 
 
@@ -144,8 +141,9 @@ def table(size: _SizeOption = _DEFAULT_SIZE, results: _ResultsOption = _HERE) ->
     of_size = _size(size)
     entries = [ReportedExhibit(exhibit, read_report(results, exhibit.id, of_size)) for exhibit in _chosen(["all"])]
     typer.echo(reproduction(entries, of_size), nl=False)
-    if not any(entry.report for entry in entries):
-        typer.echo(f"featlab: {_none_was_run(of_size, results)}", err=True)
+    was_run = any(entry.report for entry in entries)
+    hint = f"{_next(of_size, results)}." if was_run else f"featlab: {_none_was_run(of_size, results)}"
+    typer.echo(hint, err=True)
 
 
 @exit_cleanly
@@ -163,7 +161,8 @@ def gallery(
     written = write_gallery(directory, results, of_size)
     hint = "" if written.shown else f" {_none_was_run(of_size, results)}"
     typer.echo(
-        f"{written.shown} of {written.total} exhibits shown, at size {of_size}. Open {directory / 'index.html'}.{hint}"
+        f"{written.shown} of {written.total} exhibits shown, at size {of_size}, of what was run into {results}. "
+        f"Open {directory / 'index.html'}.{hint}"
     )
 
 
@@ -171,6 +170,12 @@ def _chosen(ids: list[str]) -> list[Exhibit]:
     from featlab.exhibits.find import all_exhibits, find_exhibit
 
     return all_exhibits() if "all" in ids else [find_exhibit(id) for id in dict.fromkeys(ids)]
+
+
+def _next(size: Size, results: Path) -> str:
+    """Where things are, and what makes a site of them."""
+    site = f"`featlab gallery site{_flags(size, results)}`"
+    return f"Reports and pictures: {results / size}. Next: {site} for a site of all that was run"
 
 
 def _flags(size: Size, results: Path) -> str:

@@ -84,6 +84,8 @@ def crossing_with_error(x: ArrayLike, samples: ArrayLike, level: float) -> tuple
 def hitting_times(times: ArrayLike, curves: ArrayLike, level: float) -> Floats:
     """When each curve (the last axis is time) first reaches `level`, interpolated linearly between looks.
 
+    A look that is not a number is passed over: curves that were looked at at times of their own share an axis.
+
     Returns:
         Of the other axes' shape; inf for a curve that never reaches it, the first time for one that begins there.
     """
@@ -92,8 +94,12 @@ def hitting_times(times: ArrayLike, curves: ArrayLike, level: float) -> Floats:
         raise InvalidParameter("times", at.shape, f"increasing, one for each of the {values.shape[-1:]} values")
     reached = values >= level
     after = np.argmax(reached, axis=-1)
-    before = np.maximum(after - 1, 0)
+    seen = np.maximum.accumulate(
+        np.where(np.isnan(values), -1, np.arange(at.size)), axis=-1
+    )  # the last look until then
+    last = np.take_along_axis(seen, np.expand_dims(np.maximum(after - 1, 0), -1), -1)[..., 0]
+    before = np.where((after > 0) & (last >= 0), last, after)
     low, high = (np.take_along_axis(values, np.expand_dims(place, -1), -1)[..., 0] for place in (before, after))
-    share = np.where(after > 0, (level - low) / np.where(after > 0, high - low, 1.0), 0.0)
+    share = np.where(before < after, (level - low) / np.where(before < after, high - low, 1.0), 0.0)
     found = at[before] + share * (at[after] - at[before])
     return np.where(np.any(reached, axis=-1), found, inf)

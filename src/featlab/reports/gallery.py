@@ -123,17 +123,19 @@ def _take_place(beside: Path, place: Path) -> None:
 def _write_site(directory: Path, entries: Sequence[ReportedExhibit], results: Path) -> None:
     make_directory(directory / "pictures")
     write_text(directory / _MARK, "Written by `featlab gallery`, which replaces it as a whole.\n")
-    pages, thumbnails, figures = {}, {}, {}
+    pages, thumbnails, figures, wide = {}, {}, {}, set()
     for entry in entries:
         pictures = _copied(entry, results, directory)
         figures[entry.exhibit.id] = _figure(pictures)
-        pages[entry.exhibit.id] = _exhibit(entry, pictures, wide=_is_wide(directory, pictures))
+        if _is_wide(directory, pictures):
+            wide.add(entry.exhibit.id)
+        pages[entry.exhibit.id] = _exhibit(entry, pictures, wide=entry.exhibit.id in wide)
         if "png" in pictures:
             thumbnails[entry.exhibit.id] = f"pictures/{entry.exhibit.id}-small.png"
             small = thumbnail((directory / pictures["png"]).read_bytes(), pictures["png"])
             write_bytes(directory / thumbnails[entry.exhibit.id], small)
     for document, own in by_document(entries):
-        content = {"title": document.title, "document": document, "entries": own, "figures": figures}
+        content = {"title": document.title, "document": document, "entries": own, "figures": figures, "wide": wide}
         pages[f"document-{document.key}"] = fill("gallery_document.html", signs=_SIGNS, **content)
     pages["index"] = index_page(entries, thumbnails, _SIGNS)
     for name, text in pages.items():

@@ -28,10 +28,13 @@ _SIGNS = {
     r"\,": "\u2062",  # the invisible sign of a product
     "-": "\u2212",
 }
-# In words: a letter, He or alpha with an index or a power.
+# In words: a letter, one by name, or He, with an index or a power. Names stay names, as in the words around them.
+_NAMES = "alpha|epsilon|gamma|kappa|lambda|theta"
 _INDEX = r"(?:_([A-Za-z0-9]+))?"
-_EXPONENT = r"(?:\^(-?[0-9]+(?:\.[0-9]+)?|-?(?:alpha|kappa|[A-Za-z])[0-9]?|\((?:[^()]|\([^()]*\))*\)))?"
-_POWER = re.compile(rf"(?<![\w^])(He|alpha|[A-Za-z]){_INDEX}{_EXPONENT}(?![\w^])")
+_EXPONENT = rf"(?:\^(-?[0-9]+(?:\.[0-9]+)?|-?(?:{_NAMES}|[A-Za-z])[0-9]?|\((?:[^()]|\([^()]*\))*\)))?"
+_POWER = re.compile(rf"(?<![\w^])(He|{_NAMES}|[A-Za-z]){_INDEX}{_EXPONENT}(?![\w^])")
+# What a browser may not part from a formula by the end of a line: brackets before it, brackets and marks after it.
+_BEFORE, _AFTER = re.compile(r"[\w(\[|]*[(\[|]$"), re.compile(r"[)\]|.,;:]+")
 _FUNCTIONS = ("log", "min", "max", "sin", "cos", "tanh", "arctan", "sinh", "cosh")
 
 
@@ -64,8 +67,13 @@ def powers(words: object) -> Markup:
         parts = [f"<mi>{_LETTERS.get(base, base)}</mi>"]
         parts += ([f"<mi>{index}</mi>"] if index else []) + ([_power(power)] if power else [])
         tag = "msubsup" if index and power else "msub" if index else "msup"
-        pieces += [escape(words[end : found.start()], quote=False), f"<math><{tag}>{''.join(parts)}</{tag}></math>"]
-        end = found.end()
+        before, after = _BEFORE.search(words, end, found.start()), _AFTER.match(words, found.end())
+        start = before.start() if before else found.start()
+        pieces.append(escape(words[end:start], quote=False))
+        end = after.end() if after else found.end()
+        held = [escape(part, quote=False) for part in (words[start : found.start()], words[found.end() : end])]
+        whole = f"<math><{tag}>{''.join(parts)}</{tag}></math>".join(held)
+        pieces.append(f'<span class="whole">{whole}</span>' if any(held) else whole)
     return Markup("".join([*pieces, escape(words[end:], quote=False)]))  # nosec B704
 
 
