@@ -114,9 +114,7 @@ def _reflected(part: Entries, signs: Floats, along: int) -> Entries:
     return replace(part, base=part.base * signs, low=low, high=high)
 
 
-def _few_lines(
-    target: Target, points: Floats, axis: int, grading: Grading, halved: list[int]
-) -> Iterator[Integers]:
+def _few_lines(target: Target, points: Floats, axis: int, grading: Grading, halved: list[int]) -> Iterator[Integers]:
     """The numbers of a few points at a time: their lines fit in memory, and who interrupts is heard between them."""
     others = (other for other in range(points.shape[1]) if other != axis)
     widths = (_places(target, points[:1, other], other, grading, _least(other, halved))[0].shape[1] for other in others)
