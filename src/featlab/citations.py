@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 
@@ -24,8 +25,13 @@ class Citation:
 
     @property
     def bibtex(self) -> str:
-        """An entry for a bibliography, under the key that featlab uses. Authors are known by their last names."""
-        fields = {"author": self.authors.replace(", ", " and "), "title": self.title, "year": str(self.year)}
+        """An entry for a bibliography, under the key that featlab uses. Authors are known by their last names.
+
+        In braces stand last names of two words, and capitals that a style would make small (SGD, Gaussian).
+        """
+        names = (f"{{{name}}}" if " " in name else name for name in self.authors.split(", "))
+        title = re.sub(r"(?<=.)\b[A-Z]\w*|\b\w+[A-Z]\w*", r"{\g<0>}", self.title)
+        fields = {"author": " and ".join(names), "title": title, "year": str(self.year)}
         if self.arxiv:
             fields |= {"eprint": self.arxiv, "archivePrefix": "arXiv", "url": self.link or ""}
         body = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items())

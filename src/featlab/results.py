@@ -97,6 +97,7 @@ _CALLED: dict[str, tuple[str, str]] = {
     "step": ("number of steps", "steps"),
     "direction": ("direction of the target", "1"),
     "neuron": ("neuron", "1"),
+    "other_neuron": ("neuron", "1"),
 }
 # Those that are no quantities: axes, and how runs ended.
 OF_DATASETS = tuple(name for name in _CALLED if name not in QUANTITIES)

@@ -65,3 +65,10 @@ def test_points_of_a_study() -> None:
     check(two)
     with pytest.raises(InvalidParameter, match="lower overlap_scale"):
         check({**two, "alignment": [0.0, 0.0]})
+
+
+def test_too_few_overlaps_are_a_fault_of_the_alignment() -> None:
+    result = CliRunner().invoke(app, ["explain", "h1 + h2**2", "--spike", "0.8", "--alignment", "0.3"])
+    assert result.exit_code == 2
+    expected = "featlab: --alignment: got 0.3, expected one overlap for each of the target's 2 directions"
+    assert " ".join(result.output.split()) == expected

@@ -64,6 +64,18 @@ def test_texts_lie_where_they_lie_in_a_png(tmp_path):
     assert np.allclose([float(found[1]), float(found[2])], [x, y], atol=0.02)
 
 
+def test_labels_beside_an_axis_are_held_at_its_side(tmp_path):
+    figure = new_figure(4.0, 3.0)
+    figure.add_subplot().set_yticks([0, 1], ["short", "a label of many letters"])
+    text = written(figure, tmp_path / "bars.pgf")
+    held = [
+        re.search(rf"\\pgftext\[x=([0-9.]+)in,y=[0-9.]+in,right,base\].*{label}", text)
+        for label in ("short", "a label of many letters")
+    ]
+    assert all(held)
+    assert np.ptp([float(one[1]) for one in held]) < 0.03
+
+
 def test_an_image_lies_beside_its_picture(tmp_path):
     figure = new_figure(3.0, 3.0)
     figure.add_subplot().imshow(np.eye(4))

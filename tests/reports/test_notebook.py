@@ -112,6 +112,8 @@ def test_tables_and_bibliographies_for_papers(analysis: featlab.Analysis) -> Non
     }
     assert cited == set(re.findall(r"@misc\{(\w+),", featlab.catalogue.to_bibtex()))
     assert featlab.catalogue["tanh"].to_bibtex().startswith("@misc{")
+    assert "author = {{Ben Arous} and Gheissari and Jagannath}" in explanation.to_bibtex()
+    assert "{SGD} learning on neural networks" in explanation.to_bibtex()
 
 
 @pytest.mark.parametrize(
@@ -134,6 +136,7 @@ def test_every_variable_says_what_it_is() -> None:
         assert {"long_name", "units"} <= set.intersection(*(set(values.attrs) for values in one.variables.values()))
         assert one["direction"].values.tolist() == ["h1"]
         assert one["neuron"].values.tolist() == [1]
+        assert "other_neuron" not in one.dims or one["other_neuron"].values.tolist() == [1]
         assert one["time"].attrs["units"] == "d steps"
 
 

@@ -44,7 +44,7 @@ CALLS = {
         "--seeds",
         "2",
         "--entrants",
-        "sir",
+        "sir,kernel-ridge,spectral",  # with a theory, without directions, without a theory
     ],
     "learners": ["learners"],
     "learners NAME": ["learners", "bayes-amp"],

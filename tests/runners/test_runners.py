@@ -18,7 +18,7 @@ from featlab.learners import Extragradient, OnlineSgd, Readout, ReusedBatch, Ste
 from featlab.learners.fields import read_step
 from featlab.results import QUANTITIES
 from featlab.runners import PREDICT, SIMULATE, find_runner, load_study
-from featlab.runners.questions import AXES, experiment_of
+from featlab.runners.questions import AXES, attributes_of, experiment_of
 from featlab.study import InvalidStudy, Pool, Study, run
 from featlab.study import open as open_study
 from featlab.study.identity import runs_of
@@ -198,3 +198,20 @@ def test_kinds(tmp_path: Path) -> None:
     assert run(study, runner, tmp_path / "a.sqlite", engine=Pool(1)).complete
     assert open_study(tmp_path / "a.sqlite")["y"].values.tolist() == [2, 4]
     assert open_study(tmp_path / "a.toml")["y"].values.tolist() == [2, 4]
+
+
+@pytest.mark.parametrize(
+    ("fixed", "axes", "units"),
+    [
+        (FIXED, {"dim": [30]}, "d steps"),
+        ({"target": "h1", "dim": 30, "samples": 60}, {"learner": ["giant-steps", "bayes-amp"]}, "steps"),
+    ],
+)
+def test_time_has_the_unit_that_the_learners_of_a_study_share(
+    fixed: dict[str, Any], axes: dict[str, Any], units: str
+) -> None:
+    assert attributes_of(Study(fixed, axes))["time"]["units"] == units
+
+
+def test_a_stored_study_knows_the_unit_of_time(simulated: xr.Dataset) -> None:
+    assert simulated["time"].attrs["units"] == "d steps"

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import threading
+import tracemalloc
+
 import numpy as np
 import pytest
 from benchmarks.known_channels import of_radius
 from scipy.integrate import quad
 from scipy.special import erf
 
-from featlab.analysis.level_sets import log_partition
+from featlab.analysis.level_sets import Fibres, log_partition
 from featlab.analysis.subspaces import nothing
 from featlab.analysis.thresholds import second_moments
 from featlab.errors import InvalidParameter
 from featlab.gaussian.hermite import Floats
+from featlab.interruption import stoppable
 from featlab.targets import target
-from featlab.theory.bayes import label_rule, single_index
+from featlab.theory.bayes import label_rule, neighbourhood, single_index
 from featlab.theory.bayes.channel import Channel
 from featlab.theory.bayes.channels import channel_of
 from featlab.theory.bayes.rules import omega_given
@@ -331,3 +335,33 @@ def test_an_increasing_function_tells_what_its_link_tells(text: str, inner: str)
     if "erf" in text:
         slope = np.log(2 / np.sqrt(np.pi)) - u**2
     assert plain.entropy - outer.entropy == pytest.approx(np.mean(slope), abs=5 * np.std(slope) / len(u) ** 0.5)
+
+
+def _near(monkeypatch: pytest.MonkeyPatch, cells: int) -> Fibres:
+    monkeypatch.setattr(neighbourhood, "_CELLS", cells)
+    link = target("clip(h1, -1, 1)*step(h2 - 0.5) + abs(h2)")
+    through = np.random.default_rng(3).standard_normal((30, 2))
+    grading = neighbourhood.Grading((0.3, 0.1), 1.0, (7.0, 3.0), 4, 61)
+    return neighbourhood.level_set_around(link, through, grading)
+
+
+def test_level_sets_do_not_depend_on_how_many_are_found_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    together, apart = _near(monkeypatch, 10**9), _near(monkeypatch, 10_000)
+    for name in ("direction", "base", "low", "high", "log_weights"):
+        assert np.array_equal(getattr(together, name), getattr(apart, name)), name
+
+
+def test_level_sets_take_bounded_memory_and_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    def peak(cells: int) -> int:
+        tracemalloc.start()
+        try:
+            _near(monkeypatch, cells)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert peak(10_000) < 0.5 * peak(10**9)
+    over = threading.Event()
+    over.set()
+    with stoppable(over), pytest.raises(KeyboardInterrupt):
+        _near(monkeypatch, 10_000)

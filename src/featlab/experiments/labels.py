@@ -9,21 +9,27 @@ import xarray as xr
 from featlab.results import attributes, label
 from featlab.shown import Shown
 
-# By the clock of the learner: what one unit of time is.
 _TIMES = {"one-pass": "d steps", "flow": "time of the flow"}
+# Of the axes, what a person counts.
+_COUNTED = ("seed", "time", "neuron", "direction")
+
+
+def time_units(clock: str) -> str:
+    """What one unit of time is, by the clock of the learner."""
+    return _TIMES.get(clock, "steps")
 
 
 def with_labels(dataset: xr.Dataset, clock: str) -> xr.Dataset:
     """With directions h1, h2, .. and neurons 1, 2, .. as coordinates, and `long_name` and `units` on every variable."""
     places = {
         axis: [label(axis, number) for number in range(dataset.sizes[axis])]
-        for axis in ("direction", "neuron")
+        for axis in ("direction", "neuron", "other_neuron")
         if axis in dataset.sizes
     }
     dataset = dataset.assign_coords(places)
     for name, variable in dataset.variables.items():
         variable.attrs.update(attributes(str(name)))
-    dataset["time"].attrs["units"] = _TIMES.get(clock, "steps")
+    dataset["time"].attrs["units"] = time_units(clock)
     return dataset
 
 
@@ -38,5 +44,6 @@ class Accessor(Shown):
         self.dataset = dataset
 
     def __repr__(self) -> str:
-        about, sizes = self.dataset.attrs, ", ".join(f"{size} {axis}s" for axis, size in self.dataset.sizes.items())
+        about, counts = self.dataset.attrs, {axis: n for axis, n in self.dataset.sizes.items() if axis in _COUNTED}
+        sizes = ", ".join(f"{count} {axis}{'s' * (count != 1)}" for axis, count in counts.items())
         return f"<{about.get('target', 'dataset')} learned by {about.get('learner', 'nobody known')}: {sizes}>"

@@ -16,6 +16,7 @@ from matplotlib.backend_bases import RendererBase
 from matplotlib.backends.backend_mixed import MixedModeRenderer
 from matplotlib.backends.backend_pgf import RendererPgf
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from matplotlib.transforms import Affine2D
 from PIL import Image
 
@@ -30,6 +31,8 @@ _SPECIAL = {
     "|": r"\ensuremath{|}",
 } | {letter: "\\" + letter for letter in "{}#&_%$"}
 _MATHEMATICS = re.compile(r"((?<!\\)\$.*?(?<!\\)\$)")
+# Where a text is held, as a share of its width.
+_SHARES = {"left": 0.0, "center": 0.5, "right": 1.0}
 _HEADER = r"""%% A picture by featlab, for \input in a LaTeX document with \usepackage{pgf} in its preamble.
 %% Its texts are set in the font of the document; without the second line, in its sans serif one.
 \begingroup%%
@@ -83,7 +86,14 @@ class _Renderer(RendererPgf):
     def draw_text(
         self, gc: Any, x: Any, y: Any, s: str, prop: Any, angle: Any, ismath: Any = False, mtext: Any = None
     ) -> None:
-        """Leave the letters to the document."""
+        """Leave the letters to the document, whose font is narrower: a label is held at the end that it is aligned by.
+
+        matplotlib's backend does that for all texts but those that are centred on a baseline, as beside an axis.
+        """
+        if mtext is not None and angle == 0 and mtext.get_verticalalignment() == "center_baseline":
+            width, _, _ = self.get_text_width_height_descent(s, prop, ismath)
+            alignment = mtext.get_horizontalalignment()
+            mtext = Text(x + _SHARES[alignment] * width, y, ha=alignment, va="baseline")
         super().draw_text(gc, x, y, latex(s), prop, angle, ismath, mtext)
 
     def draw_image(self, gc: Any, x: Any, y: Any, im: Any, transform: Any = None) -> None:

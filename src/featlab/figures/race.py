@@ -63,8 +63,7 @@ def race_figure(curves: Sequence[RacedCurve], title: str) -> Figure:
                 measured_points(panel, *curve.measured, series=series)
                 keys.setdefault(curve.label, []).append(panel.containers[-1])
         panel.set_xscale("log", base=2)
-        every = sorted({float(x) for curve in shown if curve.measured is not None for x in curve.measured[0]})
-        panel.xaxis.set_major_locator(FixedLocator(every))
+        panel.xaxis.set_major_locator(FixedLocator(_ticks(curves)))
         panel.xaxis.set_minor_locator(NullLocator())
         panel.xaxis.set_major_formatter(lambda value, _: f"{value:.3g}")
         if name == SHARE:
@@ -76,6 +75,18 @@ def race_figure(curves: Sequence[RacedCurve], title: str) -> Figure:
             add_legend(panel, handles=[tuple(key) for key in keys.values()], labels=[*keys], handlelength=3)
     headline(figure, title)
     return figure
+
+
+def _ticks(curves: Sequence[RacedCurve]) -> list[float]:
+    """Where somebody was measured; powers of two where that is at most one place."""
+    measured = {float(x) for curve in curves if curve.measured is not None for x in curve.measured[0]}
+    if len(measured) > 1:
+        return sorted(measured)
+    predicted = [float(x) for curve in curves if curve.theory is not None for x in curve.theory[0]]
+    if not predicted:
+        return sorted(measured)
+    low, high = np.log2(min(predicted)), np.log2(max(predicted))
+    return (2.0 ** np.arange(np.floor(low), np.ceil(high) + 1)).tolist()
 
 
 def _largest(curve: RacedCurve) -> float:

@@ -38,7 +38,7 @@ def catalogue_latex(catalogue: Catalogue) -> str:
     """A row for each target with its papers."""
     cited = {one.name: rf"\cite{{{','.join(one.citations)}}}" if one.citations else "" for one in catalogue.values()}
     rows = [[one.name, one.text, one.verdict or "", cited[one.name]] for one in catalogue.values()]
-    return _table(["name", "target", "verdict", "papers"], rows)
+    return _table(["name", "target", "verdict", "papers"], rows, columns=r"lp{0.45\linewidth}ll")
 
 
 def analysis_bibtex(analysis: Analysis) -> str:
@@ -61,10 +61,10 @@ def tex(text: str) -> str:
     return "".join(_SPECIAL.get(character, character) for character in text)
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]], comment: str = "") -> str:
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]], comment: str = "", columns: str = "") -> str:
     lines = [" & ".join(map(tex, cells)) + r" \\" for cells in (header, *rows)]
     body = [
-        rf"\begin{{tabular}}{{{'l' * len(header)}}}",
+        rf"\begin{{tabular}}{{{columns or 'l' * len(header)}}}",
         r"\toprule",
         lines[0],
         r"\midrule",

@@ -138,7 +138,14 @@ _DATASET: dict[str, Shape] = {
     "*": "nested",
 }
 _CROSSING: Shape = {"ratio": "number?", "low": "number?", "high": "number?"}
-_CURVE: Shape = {"ratios": ["number"], "found": "nested", "first_direction": _CROSSING, "all": _CROSSING}
+# Those without directions have a share of the risk alone; who was not run or predicted has no ratios either.
+_CURVE: Shape = {
+    "ratios?": ["number"],
+    "found?": "nested",
+    "risk_share?": "nested",
+    "first_direction?": _CROSSING,
+    "all?": _CROSSING,
+}
 _RACE: dict[str, Shape] = {
     "target": "text",
     "noise": "number",

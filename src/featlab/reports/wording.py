@@ -97,6 +97,8 @@ def _head(name: str, typed: Mapping[str, Any]) -> str:
 
 def _given(value: object, options: Collection[str]) -> str:
     """A value as it can be typed; an object in words."""
+    if isinstance(value, tuple) and value and all(isinstance(one, float) for one in value):
+        return ",".join(f"{one:g}" for one in value)
     return sentence_in_options(str(value), options) if is_dataclass(value) else repr(value)
 
 

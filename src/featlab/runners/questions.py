@@ -5,9 +5,11 @@ A point's parameters are those of `featlab.experiments.text`: the options of `fe
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from featlab.experiments import Experiment, experiment_from_text, known_names
+from featlab.experiments.labels import time_units
 from featlab.experiments.text import COMMON_NAMES, READOUT_NAMES, RUN_ONLY, option_table
 from featlab.learners.fields import options_of
 from featlab.results import OF_DATASETS, QUANTITIES, attributes
@@ -19,14 +21,29 @@ if TYPE_CHECKING:
 
 AXES = {name + part: axes for name, (axes, _) in QUANTITIES.items() if axes for part in ("", "_error")}
 
-_PREFIXES = {"direction": "h", "neuron": ""}
+_PREFIXES = {"direction": "h", "neuron": "", "other_neuron": ""}
 _ATTRIBUTES = {
     **{name: {"long_name": option.meaning, "units": "1"} for name, (option, _) in option_table().items()},
     **{field.name: {"long_name": option.meaning, "units": "1"} for field, option in options_of(Experiment)},
     **{name: attributes(name) for name in (*QUANTITIES, *AXES, *OF_DATASETS)},
 }
+
+
+def attributes_of(study: Study) -> Mapping[str, Mapping[str, str]]:
+    """What variables say of themselves; `time` its unit, where it is the same for all learners of the study."""
+    kinds = {_kind(point): point for point in study.points() if "learner" in point}
+    units = {time_units(experiment_of(point).learner.clock) for point in kinds.values()}
+    time = {"time": {**attributes("time"), "units": units.pop()}} if len(units) == 1 else {}
+    return {**_ATTRIBUTES, **time}
+
+
+def _kind(point: Point) -> tuple[Any, ...]:
+    """What decides on the clock of its learner: which parameters it has, and those that are no numbers."""
+    return tuple((name, value if isinstance(value, str) else None) for name, value in sorted(point.items()))
+
+
 # For the datasets of studies: how places on axes are called, and what variables say of themselves.
-WORDS = (_PREFIXES, _ATTRIBUTES)
+WORDS = (_PREFIXES, attributes_of)
 
 
 def experiment_of(point: Point, **settings: Any) -> Experiment:

@@ -113,6 +113,7 @@ def _fill(results: Store, runner: Runner, engine: Engine, missing: list[Run], te
 
 def about(study: Study, runner: Runner) -> dict[str, Any]:
     """What a store remembers of a study: enough to find its points and to label its rows without the runner."""
+    attributes = runner.attributes(study) if callable(runner.attributes) else runner.attributes
     return {
         "study": study.to_dict(),
         "runner": {
@@ -121,7 +122,7 @@ def about(study: Study, runner: Runner) -> dict[str, Any]:
             "index": list(runner.index),
             "axes": {name: list(axes) for name, axes in runner.axes.items()},
             "prefixes": dict(runner.prefixes),
-            "attributes": {name: dict(said) for name, said in runner.attributes.items()},
+            "attributes": {name: dict(said) for name, said in attributes.items()},
         },
     }
 

@@ -16,6 +16,7 @@ from featlab.study.faults import InvalidStudy, did_you_mean
 
 Row = Mapping[str, Any]
 RunPoint = Callable[[Point, int], Iterable[Row]]
+Attributes = Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,8 @@ class Runner:
         index: the names in a row that tell it from the other rows of its point, such as ("time",).
         axes: names of the axes of values that are lists, such as {"overlap": ("neuron", "direction")}.
         prefixes: of such axes, what stands before the number of a place: {"direction": "h"} for h1, h2, ..
-        attributes: what variables and coordinates say of themselves, such as {"dim": {"long_name": "dimension"}}.
+        attributes: what variables and coordinates say of themselves, such as {"dim": {"long_name": "dimension"}},
+            perhaps depending on the study.
         seconds: about how long a run of a point takes on one core, known without running it.
 
     Examples:
@@ -51,7 +53,7 @@ class Runner:
     index: tuple[str, ...] = ()
     axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     prefixes: Mapping[str, str] = field(default_factory=dict)
-    attributes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    attributes: Attributes | Callable[[Study], Attributes] = field(default_factory=dict)
     seconds: Callable[[Point], float] | None = None
 
     def __post_init__(self) -> None:

@@ -218,9 +218,10 @@ def _with_inputs(source: Target, inputs: Inputs) -> Target:
     if not isinstance(inputs, Inputs):
         expected = "Isotropic(), Spiked(strength, overlaps), SpikeLaw(strength_exponent, ..) or Hypercube(anisotropy)"
         raise InvalidParameter("inputs", inputs, expected)
-    overlaps = {Spiked: "overlaps", SpikeLaw: "overlap_exponents"}.get(type(inputs))
-    if overlaps is not None and len(getattr(inputs, overlaps)) != source.rank:
-        raise InvalidParameter("inputs", inputs, f"one overlap for each of the target's {source.rank} directions")
+    name = {Spiked: "overlaps", SpikeLaw: "overlap_exponents"}.get(type(inputs))
+    if name is not None and len(getattr(inputs, name)) != source.rank:
+        given = getattr(inputs, name)
+        raise InvalidParameter(name, given, f"one overlap for each of the target's {source.rank} directions")
     if isinstance(inputs, Hypercube) and np.any(np.abs(source.directions).max(axis=1) < 1):
         expected = f"Gaussian ones for {source.text}, whose directions mix the coordinates: no function of signs h_k"
         raise InvalidParameter("inputs", inputs, expected)

@@ -7,11 +7,13 @@ distances from z that grow geometrically, so that one set of nodes serves all V 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from featlab import interruption
 from featlab.analysis.label_law import label_law
 from featlab.analysis.level_sets import Entries, Fibres, Lines, as_rows, level_sets, points, segments
 from featlab.analysis.pieces import monotone_pieces
@@ -21,6 +23,7 @@ from featlab.targets import Target
 from featlab.theory.bayes.symmetry import Fold
 
 _REACH = 7.0
+_CELLS = 500_000  # on the lines that are looked at together, each some 200 bytes
 _NEGLIGIBLE = -60.0  # the logarithm of a weight under the prior that plays no part
 
 
@@ -87,18 +90,19 @@ def level_set_around(target: Target, through: Floats, grading: Grading, mirrors:
     along = level_sets(target, 1.0).segment_axis if law.atoms.size else 0
     parts = []
     for axis in range(through.shape[1]):
-        owner, lines = _lines_near(target, through, axis, grading, halved)
-        of_piece = owner[lines.pieces.line]
-        piece = np.nonzero(lines.takes(labels[of_piece]) & (atom[of_piece] < 0))[0]
-        found = points(target, lines, piece, of_piece[piece], labels)
-        near = found.log_weights - 0.5 * np.sum(found.base**2, axis=1) > _NEGLIGIBLE
-        parts.append(found.chosen(near & np.all(found.base[:, halved] > 0, axis=1)))
-        if axis == along:
-            piece = np.nonzero((lines.pieces.atom >= 0) & (lines.pieces.atom == atom[of_piece]))[0]
-            found = segments(target, lines, piece, of_piece[piece])
-            if along in halved:
-                found = replace(found, low=np.maximum(found.low, 0.0), high=np.maximum(found.high, 0.0))
-            parts.append(found.chosen((found.low < found.high) | (along >= rank)))
+        for few in _few_lines(target, through, axis, grading, halved):
+            owner, lines = _lines_near(target, through[few], axis, grading, halved)
+            of_piece = few[owner[lines.pieces.line]]
+            piece = np.nonzero(lines.takes(labels[of_piece]) & (atom[of_piece] < 0))[0]
+            found = points(target, lines, piece, of_piece[piece], labels)
+            near = found.log_weights - 0.5 * np.sum(found.base**2, axis=1) > _NEGLIGIBLE
+            parts.append(found.chosen(near & np.all(found.base[:, halved] > 0, axis=1)))
+            if axis == along:
+                piece = np.nonzero((lines.pieces.atom >= 0) & (lines.pieces.atom == atom[of_piece]))[0]
+                found = segments(target, lines, piece, of_piece[piece])
+                if along in halved:
+                    found = replace(found, low=np.maximum(found.low, 0.0), high=np.maximum(found.high, 0.0))
+                parts.append(found.chosen((found.low < found.high) | (along >= rank)))
     along = min(along, rank - 1)
     if mirrors:
         parts = [_reflected(part, signs, along) for signs in mirrors.signs for part in parts]
@@ -108,6 +112,21 @@ def level_set_around(target: Target, through: Floats, grading: Grading, mirrors:
 def _reflected(part: Entries, signs: Floats, along: int) -> Entries:
     low, high = (part.low, part.high) if signs[along] > 0 else (-part.high, -part.low)
     return replace(part, base=part.base * signs, low=low, high=high)
+
+
+def _few_lines(target: Target, points: Floats, axis: int, grading: Grading, halved: list[int]) -> Iterator[Integers]:
+    """The numbers of a few points at a time: their lines fit in memory, and who interrupts is heard between them."""
+    others = (other for other in range(points.shape[1]) if other != axis)
+    widths = (_places(target, points[:1, other], other, grading, _least(other, halved))[0].shape[1] for other in others)
+    cells = len(points) * math.prod(widths) * grading.scan
+    for few in np.array_split(np.arange(len(points)), max(1, min(len(points), cells // _CELLS))):
+        interruption.check()
+        yield few
+
+
+def _least(axis: int, halved: list[int]) -> float:
+    """Where the first lines stand."""
+    return 0.0 if axis in halved else -_REACH
 
 
 def _lines_near(
@@ -120,7 +139,7 @@ def _lines_near(
         if other == axis:
             places = np.column_stack([places, np.zeros(len(places))])
             continue
-        x, w = _places(target, points[:, other], other, grading, 0.0 if other in halved else -_REACH)
+        x, w = _places(target, points[:, other], other, grading, _least(other, halved))
         width = x.shape[1]
         places = np.column_stack([np.repeat(places, width, axis=0), x[owner].ravel()])
         weights = np.repeat(weights, width) * w[owner].ravel()
