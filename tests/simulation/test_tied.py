@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import replace
 
 import jax
@@ -231,7 +230,7 @@ def test_starts_are_mapped_not_unrolled():
         wanted = demand(learner, TiedNetwork(12), TARGET, Sizes(6, 1, 40, np.dtype(np.float32)))
         problem = Problem(TARGET, TiedNetwork(12), learner, choose(wanted, True, "dense").design)
         keys = fold(root_key(3), 0)[None]
-        carry = jax.eval_shape(functools.partial(start, problem), keys)
+        carry = start.shapes(problem, keys)
         program = jax.make_jaxpr(lambda carry, p=problem, k=keys: advance(p, carry, k, 0, 1))(carry)
         sizes.append(len(str(program)))
     assert sizes[1] < 1.02 * sizes[0]
