@@ -108,7 +108,7 @@ def time_run(task: Problem, steps: int, seeds: int, repeats: int, *, from_start:
     keys = jax.vmap(lambda seed: fold(root_key(0), seed))(np.arange(seeds, dtype=np.uint32))
     begin = perf_counter()
     first = start.compile(task, keys)
-    onward = advance.compile(task, jax.eval_shape(partial(start, task), keys), keys, 0, steps)
+    onward = advance.compile(task, start.shapes(task, keys), keys, 0, steps)
     compiling = perf_counter() - begin
 
     def once() -> float:

@@ -97,7 +97,7 @@ def whole_run(dim: int, kind: str) -> tuple[Timing, np.ndarray]:
     keys = jax.vmap(lambda seed: fold(root_key(0), seed))(np.arange(1, dtype=np.uint32))
     begin = perf_counter()
     first = start.compile(task, keys)
-    onward = advance.compile(task, jax.eval_shape(partial(start, task), keys), keys, 0, STEPS)
+    onward = advance.compile(task, start.shapes(task, keys), keys, 0, STEPS)
     compiling, seen = perf_counter() - begin, [np.zeros(0)]
 
     def once() -> float:

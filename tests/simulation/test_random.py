@@ -17,6 +17,7 @@ from featlab.simulation.random import (
     fold,
     named,
     normal,
+    normal_turned,
     root_key,
     seed_keys,
     uniform,
@@ -45,6 +46,17 @@ def test_normals_are_normal_in_any_shape(shape):
     numbers = np.asarray(normal(fold(root_key(1), sum(shape)), shape)).ravel()
     assert stats.kstest(numbers, "norm").pvalue > LEVEL
     assert len(np.unique(numbers)) > 0.99 * len(numbers)
+
+
+@pytest.mark.parametrize("shape", [(256, 9), (130, 3), (7, 3)])
+def test_turned_numbers_are_the_same(shape):
+    """Drawn in that order or turned after they are drawn; another key gives others."""
+    key, other = (named(root_key(3), name) for name in ("one", "other"))
+    turned, plain, control = jax.jit(
+        lambda: (normal_turned(key, shape), normal(key, shape), normal_turned(other, shape))
+    )()
+    np.testing.assert_allclose(turned, np.asarray(plain).T, rtol=1e-6)
+    assert not np.allclose(turned, control)
 
 
 def test_the_ends_of_the_normal_are_finite_and_symmetric():
@@ -150,7 +162,7 @@ def test_keys_of_seeds_are_folds_on_the_host(key):
     assert keys.tolist() == [np.asarray(fold(root_key(key), jnp.asarray(seed))).tolist() for seed in seeds]
 
 
-def test_inverse_error_function_has_the_bits_of_jax():
+def test_inverse_error_function_has_the_numbers_of_jax():
     """Of every number that can be drawn near the ends, and of many others."""
     odd = np.concatenate([np.arange(2**23 - 2**12 + 1, 2**23, 2), np.arange(1, 2**23, 1022)]).astype(np.float32)
     points = np.concatenate([odd, -odd]) * np.float32(2**-23)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import replace
 
 import jax
@@ -20,6 +19,7 @@ from featlab.simulation import simulate
 from featlab.simulation.algorithms import demand
 from featlab.simulation.designs.choose import Sizes, choose
 from featlab.simulation.problem import Problem
+from featlab.simulation.programs import split
 from featlab.simulation.random import fold, root_key
 from featlab.simulation.run import advance, start
 from featlab.simulation.tied_network import (
@@ -231,7 +231,7 @@ def test_starts_are_mapped_not_unrolled():
         wanted = demand(learner, TiedNetwork(12), TARGET, Sizes(6, 1, 40, np.dtype(np.float32)))
         problem = Problem(TARGET, TiedNetwork(12), learner, choose(wanted, True, "dense").design)
         keys = fold(root_key(3), 0)[None]
-        carry = jax.eval_shape(functools.partial(start, problem), keys)
-        program = jax.make_jaxpr(lambda carry, p=problem, k=keys: advance(p, carry, k, 0, 1))(carry)
+        carry = start.shapes(problem, keys)
+        program = advance.compiled.trace(*split(problem, True), carry, keys, 0, 1).jaxpr
         sizes.append(len(str(program)))
     assert sizes[1] < 1.02 * sizes[0]

@@ -45,7 +45,8 @@ _CONSTANT_STEPS = {1: 0.3, 2: 0.6, 3: 0.9}
 _WIDTH = 0.55
 _REACH = 4.8
 _MOST_KINKS = 4
-CHUNK_NUMBERS = 2**17
+# Small clouds at a time, at most; on a CPU as many as stay within a core's cache.
+CHUNK_NUMBERS, _CACHED_NUMBERS = 2**17, 2**15
 _PROBES = 2000
 _FEW_LABELS = 64
 # Of a fold: the noise that its curvature may make, over what another direction does to the label, unless folds are few;
@@ -177,7 +178,8 @@ class MixtureDenoiser:
         count, rank = fields.shape
         root = jnp.linalg.cholesky(block_diag(covariance, jnp.eye(self.target.hidden, dtype=fields.dtype)))
         means = jnp.pad(fields, ((0, 0), (0, self.target.hidden)))
-        size = min(count, max(1, CHUNK_NUMBERS // self.numbers))
+        most = min(CHUNK_NUMBERS, _CACHED_NUMBERS) if jax.default_backend() == "cpu" else CHUNK_NUMBERS
+        size = min(count, max(1, most // self.numbers))
         chunks = -(-count // size)
         beyond = chunks * size - count
         parts = jnp.pad(jnp.concatenate([labels[:, None], means], axis=1), ((0, beyond), (0, 0)))

@@ -16,10 +16,9 @@ from featlab.learners.giant import GiantSteps
 from featlab.learners.students import TwoLayer
 from featlab.simulation.arrays import ops_of
 from featlab.simulation.designs.choose import Demand, Sizes
-from featlab.simulation.losses import downhill
+from featlab.simulation.losses import downhill_rule
 from featlab.simulation.networks import Network, start_network
-from featlab.simulation.problem import Algorithm, Problem, Simulator, label_noise, labels
-from featlab.simulation.random import named
+from featlab.simulation.problem import Algorithm, Problem, Simulator
 from featlab.targets import Target
 
 
@@ -49,12 +48,7 @@ def step(problem: Problem[GiantSteps, TwoLayer], state: State, fresh: Array, num
     """One giant step on one fresh batch."""
     design = problem.design
     network = replace(state.network, weights=design.rebase(state.network.weights))
-
-    def rule(target_fields: Array, fields: Array, key: Array) -> Array:
-        noise = label_noise(problem, named(key, "labels"), fields.shape[:1])
-        return downhill(problem, network, fields, labels(problem, target_fields, noise))
-
-    gradient = design.sweep(fresh, network.weights, rule) / float(design.rows)
+    gradient = design.sweep(fresh, network.weights, downhill_rule(problem, problem, network)) / float(design.rows)
     rate = ops_of(gradient).asarray(problem.learner.steps_at(design.dim), design.dtype)[number]
     return State(replace(network, weights=network.weights + rate * gradient)), Info(gradient)
 

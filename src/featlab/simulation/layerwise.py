@@ -26,9 +26,9 @@ from featlab.simulation import reuse
 from featlab.simulation.designs.choose import Demand, Sizes
 from featlab.simulation.designs.chunks import chunk_size, within
 from featlab.simulation.linalg import product
-from featlab.simulation.losses import downhill
+from featlab.simulation.losses import downhill_rule
 from featlab.simulation.networks import Network, draw_biases, moved, rescale
-from featlab.simulation.problem import Algorithm, Problem, Simulator, label_noise, labels
+from featlab.simulation.problem import Algorithm, Problem, Simulator
 from featlab.simulation.random import fold, named, normal
 from featlab.simulation.readout import Drawn, fresh_fields
 from featlab.simulation.ridge import Fit, Rows, chunk_sum, fit_primal, moments, path_primal, shifted, within_reach
@@ -71,13 +71,8 @@ def step(problem: Problem[Layerwise, ThreeLayer], state: State, fresh: Array, nu
     """One step of the first layer. The same key makes the same batch again where X is made from its key."""
     design, first = problem.design, first_problem(problem)
     network = replace(state.network, weights=design.rebase(state.network.weights))
-
-    def rule(target_fields: Array, fields: Array, key: Array) -> Array:
-        noise = label_noise(problem, named(key, "labels"), fields.shape[:1])
-        return downhill(first, network, fields, labels(problem, target_fields, noise))
-
     batch = fold(state.key, number // first.learner.uses)
-    gradient = design.sweep(batch, network.weights, rule) / float(design.rows)
+    gradient = design.sweep(batch, network.weights, downhill_rule(problem, first, network)) / float(design.rows)
     rate = step_at(problem.learner.step_size, design.dim)
     return State(moved(first, network, rate * gradient), state.key), Info(gradient)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import partial, wraps
+from functools import cached_property, partial, wraps
 from typing import Any
 
 import jax
@@ -23,6 +23,8 @@ from featlab.simulation.designs.virtual import Framed, least_of
 from featlab.simulation.problem import DIM, Problem
 
 Numbers = dict[str, Any]
+# A CPU that has registers of 512 bits is to use them: unless told, XLA takes half of each, and a cipher twice as long.
+_ON_CPU = {"xla_cpu_prefer_vector_width": 512}
 
 
 @dataclass(frozen=True)
@@ -55,13 +57,22 @@ class Shared:
             return function(filled(program, numbers), *arguments)
 
         places = tuple(place + 1 for place in static)  # numbers come between the problem and its first argument
-        self.compiled = jax.jit(
-            within, static_argnums=(0, *places), donate_argnums=tuple(place + 1 for place in donate)
+        self._jit = partial(
+            jax.jit, within, static_argnums=(0, *places), donate_argnums=tuple(place + 1 for place in donate)
         )
         self.__doc__, self._often = function.__doc__, often
 
+    @cached_property
+    def compiled(self) -> Any:
+        """What JAX makes of it; which device there is, is asked when it is first needed."""
+        return self._jit(compiler_options=_ON_CPU if jax.default_backend() == "cpu" else None)
+
     def __call__(self, problem: Problem, *arguments: Any) -> Any:
         return self.compiled(*split(problem, self._often), *arguments)
+
+    def shapes(self, problem: Problem, *arguments: Any) -> Any:
+        """Of what it gives, without computing it."""
+        return self.compiled.eval_shape(*split(problem, self._often), *arguments)
 
     def compile(self, problem: Problem, *arguments: Any) -> Callable[..., Any]:
         """Compiled for these arguments, or what has their shapes; to be called with such, but those that are static."""

@@ -13,12 +13,32 @@ Every design is a frozen, hashable description; its methods are pure and can be 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from jax import Array
 
 # From the target's fields (n, r), the student's fields (n, p) and a key to D (n, p).
 Rule = Callable[[Array, Array, Array], Array]
+
+
+@dataclass(frozen=True)
+class ColumnRule:
+    """A rule written for columns of samples: from the fields (r, n) and (p, n) and a key to D (p, n).
+
+    A sweep over a large batch is faster with few long rows. Where samples are rows it is called as any other rule.
+    """
+
+    columns: Rule
+
+    def __call__(self, target_fields: Any, fields: Any, key: Any) -> Any:
+        """D (n, p), from the fields (n, r) and (n, p)."""
+        return self.columns(target_fields.T, fields.T, key).T
+
+
+def by_columns(rule: Rule) -> Rule:
+    """The rule on columns of samples."""
+    return rule.columns if isinstance(rule, ColumnRule) else ColumnRule(rule)
 
 
 class Design(Protocol):

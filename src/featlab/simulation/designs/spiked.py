@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from featlab.simulation.designs.hypercube import on_hypercube
-from featlab.simulation.designs.protocol import Rule
+from featlab.simulation.designs.protocol import ColumnRule, Rule, by_columns
 from featlab.simulation.designs.retraced import Answer, Retraced
 from featlab.simulation.linalg import product
 from featlab.targets.inputs import Hypercube, Inputs, Spiked
@@ -93,10 +93,12 @@ class SpikedDesign:
     def sweep(self, key: Array, weights: Array, rule: Rule) -> Array:
         """D^T X over a fresh batch."""
 
-        def on_labels(coordinates: Array, fields: Array, rule_key: Array) -> Array:
-            return rule(self.label_fields(coordinates), fields, rule_key)
+        answer = by_columns(rule)
 
-        return self.stretched(self.inner.sweep(key, self.stretched(weights), on_labels))
+        def on_labels(coordinates: Array, fields: Array, rule_key: Array) -> Array:
+            return answer(self.label_fields(coordinates.T).T, fields, rule_key)
+
+        return self.stretched(self.inner.sweep(key, self.stretched(weights), ColumnRule(on_labels)))
 
     def ask(self, batch: Any, weights: Array, answer: Answer) -> tuple[Array, Array, Any]:
         """D^T X of a batch that is retraced, and the mean loss."""

@@ -24,10 +24,10 @@ from jax import Array, lax
 
 from featlab.errors import InvalidParameter
 from featlab.simulation.designs.chunks import chunk_count, chunk_size, within
-from featlab.simulation.designs.protocol import Rule
+from featlab.simulation.designs.protocol import Rule, by_columns
 from featlab.simulation.devices import over_samples
 from featlab.simulation.linalg import grown_triangle, lower_triangle, off, product, split
-from featlab.simulation.random import bartlett, fold, named, normal
+from featlab.simulation.random import bartlett, fold, named, normal, normal_turned
 
 _BLOCK_STEPS = 64
 _BLOCK_NUMBERS = 2**12
@@ -157,15 +157,15 @@ class FreshVirtual(Framed):
         would drown in the rounding of a Gram matrix.
         """
         chunks, size = chunk_count(self.rows, self.base), chunk_size(self.rows, self.base)
-        rule_key, chunk_key = named(key, "rule"), named(key, "coordinates")
+        rule_key, chunk_key, answer = named(key, "rule"), named(key, "coordinates"), by_columns(rule)
 
         def add(carry: tuple[Summed, Array], index: Array) -> tuple[tuple[Summed, Array], None]:
             pull, root = carry
-            coordinates = normal(fold(chunk_key, index), (size, self.base), self.dtype)
-            fields = product(coordinates, weights[:, : self.base].T)
-            duals = rule(coordinates[:, : self.known], fields, fold(rule_key, index))
-            duals = within(duals, index, self.rows)
-            return (pull.add(product(duals.T, coordinates)), grown_triangle(root, duals.T)), None
+            coordinates = normal_turned(fold(chunk_key, index), (size, self.base), self.dtype)
+            fields = product(weights[:, : self.base], coordinates)
+            duals = answer(coordinates[: self.known], fields, fold(rule_key, index))
+            duals = within(duals.T, index, self.rows).T
+            return (pull.add(product(duals, coordinates.T)), grown_triangle(root, duals)), None
 
         empty = jnp.zeros((self.width, self.width), self.dtype)
         zero = Summed.zero((self.width, self.base), self.dtype), empty
