@@ -23,8 +23,11 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def shown(results: Path) -> Callable[[str], Report]:
-    """The report of an exhibit at quick size, remembering what has been run. Whoever comes while another process runs it
-    waits: two would judge it and draw it twice, and a report of a first look is none yet."""
+    """The report of an exhibit at quick size, remembering what has been run.
+
+    Who comes while another process runs it waits: two would judge it and draw it twice, and what was written after a
+    first look is no report yet.
+    """
     locks = results.with_name("exhibits-in-work")
 
     def show(id: str) -> Report:

@@ -25,7 +25,7 @@ _NAMES = ("kappa1", "kappa2")
 BIAS, RIDGE = 1.0, 1e-3  # a bias, as relu without one has no third degree
 _RIDGES = np.geomspace(1e-18, 1, 19).tolist()
 _DIMS = (10, 100, 1000, 10**4, 10**5, 10**6)
-_SIZES = {ex.Size.QUICK: (20, 8), ex.Size.PAPER: (32, 32), ex.Size.LARGE: (48, 32)}
+_SIZES = {ex.Size.QUICK: (20, 12), ex.Size.PAPER: (32, 32), ex.Size.LARGE: (48, 32)}
 _TESTED = 4000
 
 
