@@ -21,7 +21,7 @@ SCALE = 3.0
 _PAIR = "activation_target"
 _RATIOS = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0]
 _SIZES = {
-    ex.Size.QUICK: (100, [2.0, 8.0, 32.0], 5),
+    ex.Size.QUICK: (100, [2.0, 8.0, 32.0], 8),
     ex.Size.PAPER: (160, _RATIOS, 12),
     ex.Size.LARGE: (640, _RATIOS, 8),
 }
