@@ -21,7 +21,7 @@ STRENGTHS = (-0.5, -0.375, -0.25, -0.125, 0.0, 0.2, 0.4, 0.6, 0.8)
 _NORMALISED, _SPHERICAL = "normalised", "spherical"
 _FEWER = {_NORMALISED: [4, 8, 16, 32, MANY], _SPHERICAL: [4, 16, MANY]}
 _SIZES: dict[ex.Size, tuple[dict[str, int], dict[str, list[int]]]] = {
-    ex.Size.QUICK: ({"dim": 40, "seeds": 8}, {_NORMALISED: [4, MANY], _SPHERICAL: [MANY]}),
+    ex.Size.QUICK: ({"dim": 64, "seeds": 12}, {_NORMALISED: [4, MANY], _SPHERICAL: [MANY]}),
     ex.Size.PAPER: ({"dim": 200, "seeds": 32}, _FEWER),
     ex.Size.LARGE: ({"dim": 800, "seeds": 8}, _FEWER),
 }
