@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 # and random numbers of the simulations. Half of all tests; it leaves out what compiles much or starts processes.
 QUICK := tests/targets tests/gaussian tests/experiments tests/learners tests/figures tests/simulation/test_steps.py \
 	tests/simulation/test_random.py tests/test_import_direction.py tests/test_files.py tests/test_supply.py
+PIPFLAGS ?= # more for the environment of `make test`
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .PHONY: demo test every quick check docs course build oldest bench audit lock clean
@@ -81,7 +82,7 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 	touch $@
 
 $(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	$(BIN)/python -m pip install --quiet $(PIPFLAGS) --editable ".[dev]"
 	touch $@ $(VENV)/.installed
 
 $(VENV)/.installed-docs: pyproject.toml | $(VENV)/bin/python

@@ -1,7 +1,8 @@
-"""Exhibits at quick size, run once for all tests: processes share the results and wait for each other's studies."""
+"""Exhibits at quick size, run once for all tests: processes share the results, and each exhibit is one process's."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,12 +23,19 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def shown(results: Path) -> Callable[[str], Report]:
-    """The report of an exhibit at quick size, remembering what has been run."""
+    """The report of an exhibit at quick size, remembering what has been run.
+
+    Who comes while another process runs it waits: two would judge it and draw it twice, and what was written after a
+    first look is no report yet.
+    """
+    locks = results.with_name("exhibits-in-work")
 
     def show(id: str) -> Report:
-        with pytest.MonkeyPatch.context() as patch:
+        locks.mkdir(parents=True, exist_ok=True)
+        with (locks / id).open("w") as lock, pytest.MonkeyPatch.context() as patch:
+            fcntl.flock(lock, fcntl.LOCK_EX)
             patch.setattr(pictures, "write_animation", _ends)
-            return read_report(results, id, Size.QUICK) or run_exhibit(find_exhibit(id), Size.QUICK, results, wait=True)
+            return read_report(results, id, Size.QUICK) or run_exhibit(find_exhibit(id), Size.QUICK, results)
 
     return show
 

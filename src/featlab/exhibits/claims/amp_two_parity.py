@@ -37,7 +37,7 @@ _SIZES = {
 # The growth of a small overlap: dimension, thresholds so far off are told apart, runs.
 _BOTH_SIDES, _SMALL = (2.2, 2.4, 2.55, 2.75), informed(0.002)
 _GROWTH = {
-    ex.Size.QUICK: (20_000, 0.04, Runs((2.2, 2.75), 16, looks=(0,), iterations=6, rule=informed(0.01))),
+    ex.Size.QUICK: (10_000, 0.04, Runs((2.2, 2.75), 16, looks=(0,), iterations=6, rule=informed(0.01))),
     ex.Size.PAPER: (10**6, 0.01, Runs(_BOTH_SIDES, 4, repeats=3, looks=(0,), iterations=8, rule=_SMALL)),
     ex.Size.LARGE: (10**7, 0.005, Runs(_BOTH_SIDES, 1, repeats=12, looks=(0,), iterations=8, rule=_SMALL)),
 }

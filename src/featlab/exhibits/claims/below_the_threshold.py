@@ -27,7 +27,7 @@ SIGNAL = 1 / (2 * np.pi) * (2 / np.pi) / (1 - 2 / np.pi)
 BELOW, ENOUGH = 1.0, 2.0  # kappa in n = d^kappa
 # Dimensions for kappa = 1, and one for kappa = 2; runs.
 _SIZES = {
-    ex.Size.QUICK: ([64, 128, 256, 512], 128, 8),
+    ex.Size.QUICK: ([64, 128, 256, 512], 96, 8),
     ex.Size.PAPER: ([256, 512, 1024, 2048], 256, 32),
     ex.Size.LARGE: ([1024, 2048, 4096, 8192], 512, 32),
 }

@@ -21,7 +21,7 @@ TARGET = "erf(h1) + erf(h2)"
 PLANTED = [[0.3, 0.25], [0.25, 0.3]]
 LAST_TIME, LOOKS = 150.0, 16
 _SIZES = {
-    ex.Size.QUICK: {"dim": 1000, "seeds": 8},
+    ex.Size.QUICK: {"dim": 1000, "seeds": 32},
     ex.Size.PAPER: {"dim": 4000, "seeds": 32},
     ex.Size.LARGE: {"dim": 100_000, "seeds": 32},
 }

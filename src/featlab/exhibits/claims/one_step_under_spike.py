@@ -52,7 +52,7 @@ _CASES = (
 _EARLY = {"23": 0.4, "33": 0.5}  # below 1 - 1/k, where the network learns at these d all the same
 # d, neurons, cases and their spikes; n = 2d.
 _SIZES: dict[ex.Size, tuple[int, int, list[tuple[_Case, tuple[float, ...]]]]] = {
-    ex.Size.QUICK: (300, 100, [(_CASES[1], (_BELOW, 0.4, 0.6))]),
+    ex.Size.QUICK: (240, 80, [(_CASES[1], (_BELOW, 0.4, 0.6))]),
     ex.Size.PAPER: (500, 300, [(case, _SPIKES) for case in _CASES]),
     ex.Size.LARGE: (2000, 400, [(case, _SPIKES) for case in _CASES]),
 }

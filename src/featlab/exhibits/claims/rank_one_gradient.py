@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 CLAIMED = -0.5
 _SIZES = {
-    ex.Size.QUICK: ([96, 192, 384, 768], 8),
+    ex.Size.QUICK: ([64, 128, 256, 512], 8),
     ex.Size.PAPER: ([256, 512, 1024, 2048, 4096], 10),
     ex.Size.LARGE: ([512, 1024, 2048, 4096, 8192], 10),
 }

@@ -27,7 +27,7 @@ NEURONS = 32
 SAME = 0.05  # of the Gaussian value
 LESS = 0.1  # so much less is another
 _LOADERS = {"digits": "digits", "scaled digits": "digits", "breast cancer": "breast_cancer"}
-_REPEATS = {ex.Size.QUICK: 100, ex.Size.PAPER: 2000, ex.Size.LARGE: 8000}
+_REPEATS = {ex.Size.QUICK: 60, ex.Size.PAPER: 2000, ex.Size.LARGE: 8000}
 
 
 class NeedsScikitLearn(FeatlabError):

@@ -49,7 +49,7 @@ _RULE = {
 _LONG = {ex.Size.PAPER: [100, 1000, 10_000, 100_000], ex.Size.LARGE: [1000, 10_000, 100_000, 10**6]}
 _LIMIT = 1000  # the least dimension at which the limit of large d is asked for constants, at exponents 1 and 2
 _SHORT = {
-    ex.Size.QUICK: [64, 192, 576],
+    ex.Size.QUICK: [48, 120, 300],
     ex.Size.PAPER: [128, 256, 512, 1024],
     ex.Size.LARGE: [256, 512, 1024, 2048],
 }
