@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,25 @@ def test_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert any(device.startswith(("cpu", "gpu")) for device in found["devices"])
     assert 0 < found["memory"]["available"] <= found["memory"]["size"]
     assert found["cache"] == {"folder": str(tmp_path / "compiled"), "writable": True, "bytes": 2**20}
+
+
+def test_a_folder_of_the_cache_that_is_removed_meanwhile_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As each process has one of its own, which goes when it ends; it is listed, but not there any more."""
+    for name, size in {"kept": 1000, "process-7": 10}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "one-cache").write_bytes(b"x" * size)
+    listed = os.scandir
+
+    def gone(path: str) -> object:
+        if os.fspath(path).endswith("process-7"):
+            raise FileNotFoundError(path)
+        return listed(path)
+
+    monkeypatch.setenv("FEATLAB_COMPILED", str(tmp_path))
+    monkeypatch.setattr(os, "scandir", gone)
+    assert doctor.examined()["cache"]["bytes"] == 1000
 
 
 def test_what_is_missing_is_said_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import os
 import platform
 import re
 import sys
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any
@@ -96,8 +97,7 @@ def _cache() -> dict[str, Any]:
         return {"folder": None, "writable": False, "bytes": 0}
     there = next((one for one in (place, *place.parents) if os.path.exists(one)), Path("/"))
     usable = os.path.isdir(there) and os.access(there, os.W_OK) and _can_be_named(place)
-    size = sum(map(_size, place.rglob("*-cache"))) if os.path.isdir(place) else 0
-    return {"folder": str(place), "writable": usable, "bytes": size}
+    return {"folder": str(place), "writable": usable, "bytes": _bytes(place)}
 
 
 def _can_be_named(place: Path) -> bool:
@@ -108,12 +108,15 @@ def _can_be_named(place: Path) -> bool:
     return True
 
 
-def _size(file: Path) -> int:
-    """Of a file that another process may remove at this moment."""
-    try:
-        return file.stat().st_size
-    except OSError:
-        return 0
+def _bytes(place: Path) -> int:
+    """Of all compiled programs below a folder; other processes may remove files and folders at this moment."""
+    total = 0
+    for folder, _, names in os.walk(place):
+        for name in names:
+            if name.endswith("-cache"):
+                with suppress(OSError):
+                    total += os.stat(os.path.join(folder, name)).st_size
+    return total
 
 
 def _text(found: dict[str, Any]) -> str:
