@@ -14,7 +14,7 @@ from featlab.comparison import FiniteSize
 from featlab.exhibits import CheckResult, Size, checks, run_exhibit
 from featlab.exhibits.evidence import Evidence, judged_again, keeping
 from featlab.exhibits.evidence_file import UnreadableEvidence, evidence_path, read_evidence, write_evidence
-from featlab.exhibits.find import exhibit_ids
+from featlab.exhibits.find import exhibit_ids, find_exhibit
 from featlab.exhibits.report import read_report, report_path
 from tests.exhibits.toy import exhibit
 
@@ -116,10 +116,12 @@ WITH_EVIDENCE = [id for id in exhibit_ids() if evidence_path(report_path(RESULTS
 
 @pytest.mark.parametrize("id", WITH_EVIDENCE)
 def test_published_verdicts_are_those_of_the_rules_of_today(id):
-    """Each test of a published report says of its numbers today what the report says."""
+    """Each test of a published report says of its numbers today what the report says. There are none only where all
+    checks are the claim's own, whose code is in its digest."""
     report = read_report(RESULTS, id, Size.PAPER)
     found = read_evidence(evidence_path(report_path(RESULTS, id, Size.PAPER)))
-    assert found
+    own = [getattr(check, "__module__", "") for check in find_exhibit(id).checks.values()]
+    assert found or all(module.startswith("featlab.exhibits.claims.") for module in own)
     again = [judged_again(one) for one in found]
     assert [(check.result, check.refused) for check in again] == [(one.result, one.refused) for one in found]
     shown = {(check.statement, check.detail) for check in report.checks}
