@@ -23,6 +23,8 @@ _TOPICS = {
 }
 _FIRST = ("verdict", "information_exponent", "leap", "generative_exponent", "alpha_c")
 _STAIRCASES = ("giant_steps", "staircase", "grand_staircase")
+# More than there are exhibits.
+_LETTERS = ascii_letters + "αβγδεζηθικλμνξπρστυφχψω"
 _ISOTROPIC_ONLY = ("verdict", "alpha_c", "giant_steps")
 
 
@@ -40,7 +42,7 @@ class Links:
 
     def marks(self, line: str) -> str:
         """The letters of a line's exhibits in braces, such as {ab}; nothing if there are none."""
-        found = "".join(sorted((self.letters[id] for id in self.lines.get(line, ())), key=ascii_letters.index))
+        found = "".join(sorted((self.letters[id] for id in self.lines.get(line, ())), key=_LETTERS.index))
         return f"{{{found}}}" if found else ""
 
     def label(self, id: str) -> Exhibit:
@@ -56,7 +58,7 @@ def links_of(analysis: Analysis, *, residuals: bool = True) -> Links:
     found = {line: _showing(_TOPICS.get(line, line)) for line in shown}
     lines = {line: ids for line, ids in found.items() if ids}
     ids = dict.fromkeys(id for of_line in lines.values() for id in of_line)
-    return Links(lines, dict(zip(ids, ascii_letters, strict=False)))
+    return Links(lines, dict(zip(ids, _LETTERS, strict=False)))
 
 
 def _showing(topic: str) -> tuple[str, ...]:

@@ -10,10 +10,14 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from featlab.exhibits import STRUCTURED_DATA, Size, run_exhibit
+from featlab.exhibits import STRUCTURED_DATA, Size, find_exhibit, run_exhibit
 from featlab.reports import gallery
 from featlab.reports.gallery import write_gallery
 from tests.exhibits.toy import exhibit
+
+RESULTS = Path(__file__).parents[3] / "docs" / "results"
+# With tables, formulas, wide figures and long words in what is published.
+PUBLISHED = ("five-regimes", "langevin-parity", "one-giant-step")
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +32,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gallery, "all_exhibits", lambda: [second, first, third])
         write_gallery(place / "site", place / "results", Size.QUICK)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gallery, "all_exhibits", lambda: [find_exhibit(id) for id in PUBLISHED])
+        write_gallery(place / "site" / "published", RESULTS, Size.PAPER)
     return place / "site"
 
 
@@ -74,7 +81,15 @@ def test_thumbnails_are_pictures_and_filters_choose(opened_page: Callable[..., P
     expect(page.locator(".card", has_text="weighed afterwards")).to_contain_text("featlab exhibit run toy --size quick")
 
 
-@pytest.mark.parametrize("name", ["index.html", "toy.html", "document-multi-index.html"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "index.html",
+        "toy.html",
+        "document-multi-index.html",
+        *(f"published/{name}.html" for name in ("index", "document-giant-steps", *PUBLISHED)),
+    ],
+)
 def test_on_a_phone_nothing_is_wider_than_the_screen(opened_page: Callable[..., Page], name: str) -> None:
     page = opened_page(name, viewport={"width": 400, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= 400

@@ -190,4 +190,5 @@ EXHIBIT = ex.Exhibit(
             yscale="log",
         )
     },
+    shows=("residuals",),
 )

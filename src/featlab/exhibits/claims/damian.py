@@ -193,4 +193,5 @@ EXHIBIT = ex.Exhibit(
             ylim=(0, 1.6),
         ),
     },
+    shows=("one_giant_step",),
 )

@@ -145,8 +145,7 @@ EXHIBIT = ex.Exhibit(
             ex.Of(along, where=_END, theory=_WITHOUT), each="alpha", earlier=_AUTHORS_THEORY
         ),
     },
-    remarks="The earlier numbers are the authors' own: of their simulations, and in the rows without the kink of their "
-    "mean-field curve. At n = 5 d (our reading of a figure that does not state it) leaving out the kink makes up most "
+    remarks="At n = 5 d (our reading of a figure that does not state it) leaving out the kink makes up most "
     "of the distance between the two, not all of it. At n = 3 d their stored curve ends at .2758, as the full theory "
     "does (.2764), and not where the form without the kink does (.281). So what is corrected is one curve, not the "
     "theory nor the other curve. An earlier protocol counted the form without the kink as theirs at both ratios.",
@@ -154,4 +153,5 @@ EXHIBIT = ex.Exhibit(
         "overlap, n = {alpha:g} d": ex.Panel(*_lines(along), x="full-batch steps", y="overlap with E[y h]"),
         "norm, n = {alpha:g} d": ex.Panel(*_lines(first_norm), x="full-batch steps", y="norm of a neuron", legend=None),
     },
+    shows=("batch_reuse",),
 )

@@ -197,4 +197,5 @@ EXHIBIT = ex.Exhibit(
         ),
     },
     animation=animation,
+    shows=("residuals",),
 )

@@ -264,4 +264,5 @@ EXHIBIT = ex.Exhibit(
         "Its slope in the other fields": ex.Panel(_draw_slopes, x=_X, y="slope"),
         "What a second layer makes of it": ex.Panel(_draw_fit, x=_X, y="function of lambda"),
     },
+    shows=("residuals",),
 )

@@ -161,4 +161,5 @@ EXHIBIT = ex.Exhibit(
             ticks={"x": lambda view: {n: str(n) for n in view.data["ratio"]["samples"].values}},
         )
     },
+    shows=("one_giant_step",),
 )

@@ -197,4 +197,5 @@ EXHIBIT = ex.Exhibit(
         ),
         "One theory for all steps": _panel(_against_step, "step size eta", [1, 3, 10, 30], "best"),
     },
+    shows=("residuals",),
 )

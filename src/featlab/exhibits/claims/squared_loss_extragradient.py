@@ -108,4 +108,5 @@ EXHIBIT = ex.Exhibit(
         "nearest to h2": ex.Panel(_committee("h2"), ex.Mark(_by_chance, r"$1/\sqrt{d}$", "y"), legend=None, **_AXES),
         "He3, one neuron": ex.Panel(ex.Overlay(ex.Of(largest, _SINGLE), "time"), **_AXES),
     },
+    shows=("batch_reuse",),
 )

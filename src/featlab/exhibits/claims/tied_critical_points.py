@@ -190,4 +190,5 @@ EXHIBIT = ex.Exhibit(
         "s = 2": ex.Panel(_landscape("hats-two"), legend=None, **_AXES),
         "s = 3": ex.Panel(_landscape("hats-three"), legend=None, **_AXES),
     },
+    shows=("information_exponent",),
 )

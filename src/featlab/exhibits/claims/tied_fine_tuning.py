@@ -199,4 +199,5 @@ EXHIBIT = ex.Exhibit(
     "tr(A^-1 E[r^2 phi phi^T])/n'. N E[r^2]/n', allowed before, is ten times too small at s = 3, where the residual r "
     "grows with the field; it refused a run at 3.3 standard errors (3.1 are allowed), after which this was mended.",
     figure={f"s = {s}, d = {{dim}}, n = {{samples}}": _panel(s) for s in TARGETS},
+    shows=("residuals",),
 )

@@ -257,4 +257,5 @@ EXHIBIT = ex.Exhibit(
             legend=None,
         ),
     },
+    shows=("information_exponent",),
 )

@@ -297,4 +297,5 @@ EXHIBIT = ex.Exhibit(
             ylim=(-0.03, 1.05),
         ),
     },
+    shows=("residuals",),
 )

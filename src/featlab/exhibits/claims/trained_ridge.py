@@ -147,4 +147,5 @@ EXHIBIT = ex.Exhibit(
     },
     numbers={"miss": _misses, "excess after the giant step over its floor": _giant_over_floor},
     figure={title: _panel(place) for place, title in enumerate(_PAIRS)},
+    shows=("residuals",),
 )

@@ -195,4 +195,5 @@ EXHIBIT = ex.Exhibit(
         ),
     },
     animation=animation,
+    shows=("one_giant_step",),
 )
