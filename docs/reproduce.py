@@ -28,8 +28,9 @@ NEXT = "\nNext: [exhibits](exhibits.md), [corrections](corrections.md), [adding 
 STANDING = """## By which rules
 
 Of {kept} of {all} reports the numbers that their tests were given are kept (`evidence.json`): a test has the rules
-of today judge them again, and they say the same. Checks that a claim's own file makes are in its digest; rules
-and simulations that exhibits share are not: these numbers hold the rules, and tests the simulations. {older} reports are older, and only a run would tell all that the code of today gives: {names}.
+of today judge them again, and they say the same. Checks that a claim's own file makes are in its digest; rules and
+simulations that exhibits share are not: these numbers hold the rules, and the tests of the package the simulations.
+{older} reports are older, and only a run would tell all that the code of today gives: {names}.
 
 Of the rules that changed since, two are tested on the older reports as well, by the numbers that their sentences
 print: the least step of an order, and where a located threshold may lie. A third is not: seeds of either sign are
