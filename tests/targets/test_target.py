@@ -15,6 +15,7 @@ from scipy import special
 import featlab
 from featlab.errors import InvalidParameter, InvalidTarget
 from featlab.targets import Isotropic, Target, target
+from featlab.targets.model import _target_of_text
 
 
 def test_attributes() -> None:
@@ -261,8 +262,17 @@ def test_a_target_is_cheap() -> None:
     """0.2 s of processor time for the example of the README, after imports; the best of three."""
 
     def seconds() -> float:
+        _target_of_text.cache_clear()
         start = time.process_time()
         target("He4(h1) + sign(h1*h2*h3)")
         return time.process_time() - start
 
     assert min(seconds() for _ in range(3)) < 0.2
+
+
+def test_the_same_text_is_reduced_once_and_what_is_shared_cannot_be_changed() -> None:
+    one, other = (target("h1 + h2", noise=noise) for noise in (0.1, 0.1))
+    assert one is other
+    assert target("h1 + h2") is not one
+    with pytest.raises(ValueError, match="read-only"):
+        one.directions[0, 0] = 2.0

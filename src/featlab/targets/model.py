@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import isfinite
 from typing import Any, ClassVar
 
@@ -198,7 +198,7 @@ def target(
             from featlab.targets.tree import tree_in_words
 
             return tree_in_words(source, variance)
-        return _symbolic_target(source, variance)
+        return _target_of_text(source, variance) if isinstance(source, str) else _symbolic_target(source, variance)
     if callable(source):
         from featlab.targets.function_target import function_target
 
@@ -232,6 +232,12 @@ def _checked_noise(noise: float) -> float:
     if isinstance(noise, bool) or not isinstance(noise, int | float | np.number) or not isfinite(noise) or noise < 0:
         raise InvalidParameter("noise", noise, "a variance: a finite number >= 0")
     return float(noise)
+
+
+@lru_cache(maxsize=256)
+def _target_of_text(text: str, noise: float) -> Target:
+    """A study asks for the same text at every point, and to reduce it takes some 50 ms."""
+    return _symbolic_target(text, noise)
 
 
 def _symbolic_target(source: str | sympy.Basic, noise: float) -> Target:

@@ -71,6 +71,7 @@ def reduce(
         assert reduced is not None
     matrix = np.zeros((rows.rows, len(typed)))
     matrix[:, [list(typed).index(name) for name in directions]] = in_floats(rows)
+    matrix.setflags(write=False)  # a target is shared by all who typed its text
     remarks = basis_remarks(rows, directions, typed, "h", "directions") + basis_remarks(
         noise_rows, noises, typed_noise, "xi", "noise variables"
     )
