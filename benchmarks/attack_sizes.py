@@ -263,4 +263,7 @@ ATTACKS = (
 )
 
 if __name__ == "__main__":
+    from featlab import compiled
+
+    compiled.keep()  # as a command does: what the compiler takes is no part of an estimate
     print(json.dumps([_run(*pair) for pair in json.loads(sys.argv[1])]))

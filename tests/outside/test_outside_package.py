@@ -79,11 +79,30 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join([str(place), *sys.path])}
 
 
-def _featlab(environment: dict[str, str], directory: Path, *arguments: str) -> str:
-    command = [sys.executable, "-m", "featlab", *arguments]
+# Commands one after the other by the entry point of the command line, a line apart.
+APART = "-- next --"
+COMMANDS = f"""
+import json, sys
+from featlab.cli import main
+for arguments in json.loads(sys.argv[1]):
+    sys.argv[1:] = arguments
+    try:
+        main()
+    except SystemExit as leaving:
+        if leaving.code:
+            raise
+    print({APART!r})
+"""
+
+
+def _featlab(environment: dict[str, str], directory: Path, *commands: tuple[str, ...]) -> list[str]:
+    """What each of the commands prints, in one process: to start one takes longer than what they do."""
+    command = [sys.executable, "-c", COMMANDS, json.dumps(commands)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=directory, env=environment, check=False)
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    *printed, rest = done.stdout.split(APART)
+    assert (len(printed), rest) == (len(commands), "\n")
+    return printed
 
 
 RUN = ("--dim", "200", "--times", "0,0.1", "--start", "orthogonal", "--json")
@@ -91,15 +110,16 @@ RUN = ("--dim", "200", "--times", "0,0.1", "--start", "orthogonal", "--json")
 
 def test_the_learner_has_a_name_and_an_address(environment: dict[str, str], tmp_path: Path) -> None:
     ask = ("simulate", "tanh(h1)", "--seeds", "2", "--step-size", "1/d", *RUN)
-    named = json.loads(_featlab(environment, tmp_path, *ask, "--learner", "normalised-sgd"))
-    addressed = json.loads(_featlab(environment, tmp_path, *ask, "--learner", "outside.learner:NormalisedSgd"))
+    names = ("normalised-sgd", "outside.learner:NormalisedSgd")
+    printed = _featlab(environment, tmp_path, *((*ask, "--learner", name) for name in names))
+    named, addressed = map(json.loads, printed)
     assert named["data"] == addressed["data"]
     assert named["data"]["outcome"]["values"] == ["ok", "ok"]
 
 
 def test_the_predictor_answers_for_it(environment: dict[str, str], tmp_path: Path) -> None:
     ask = ("predict", "tanh(h1)", "--learner", "normalised-sgd", "--step-size", "1/d", *RUN)
-    predicted = json.loads(_featlab(environment, tmp_path, *ask))
+    predicted = json.loads(*_featlab(environment, tmp_path, ask))
     assert predicted["data"]["overlap"]["values"] == [[[0.0]], [[0.0]]]
 
 
@@ -116,7 +136,7 @@ seeds = 2
 dim = [100, 200]
 """
     (tmp_path / "sweep.toml").write_text(study, encoding="utf-8")
-    _featlab(environment, tmp_path, "study", "run", "sweep.toml", "--quiet")
+    _featlab(environment, tmp_path, ("study", "run", "sweep.toml", "--quiet"))
     program = "import featlab; print(featlab.study.open('sweep.toml')['cosine'].notnull().all().item())"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, env=environment, check=True
@@ -125,5 +145,7 @@ dim = [100, 200]
 
 
 def test_the_exhibit_is_listed_and_run(environment: dict[str, str], tmp_path: Path) -> None:
-    assert "two-steps" in _featlab(environment, tmp_path, "exhibit", "list")
-    assert "REPRODUCED" in _featlab(environment, tmp_path, "exhibit", "run", "two-steps", "--size", "quick")
+    commands = ("exhibit", "list"), ("exhibit", "run", "two-steps", "--size", "quick")
+    listed, run = _featlab(environment, tmp_path, *commands)
+    assert "two-steps" in listed
+    assert "REPRODUCED" in run

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import permutations
 from math import comb
+from typing import Any
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -49,6 +50,11 @@ class Grid:
     def directions(self) -> Floats:
         """The coordinates h1..hr, without the noise variables inside the link."""
         return self.rule.points[:, : self.rank]
+
+    @cached_property
+    def kept(self) -> dict[Any, Any]:
+        """What others have computed on its points and may ask for again."""
+        return {}
 
     @cached_property
     def mean(self) -> float:

@@ -7,8 +7,9 @@ compared with its own error, estimated from two grids; what cannot be decided is
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,7 @@ _NEARLY_AS_SURE = 1e-3
 # No relative number is believed beyond this: sums over 10^5 points round at 1e-14 or so.
 ROUNDING = 1e-12
 _CHUNK = 16_384
+_MOST_KEPT = 2**26  # bytes of test functions, on a grid
 
 
 @dataclass(frozen=True)
@@ -136,15 +138,34 @@ def _moments(grid: Grid, probes: Probes, known: Floats, unknown: Floats, order: 
     """E[psi_l h_a(z)] for every test l and |a| = order, and the norms sqrt(E[psi_l^2])."""
     moments: Floats = np.zeros((probes.families.size, len(multi_indices(unknown.shape[1], order))))
     squares: Floats = np.zeros(probes.families.size)
-    for start in range(0, len(grid.weights), _CHUNK):
-        check_time()
-        part = slice(start, start + _CHUNK)
-        directions = grid.directions[part]
-        tests = probes.values(grid.labels[part], directions @ known)
+    for part, tests in _tests(grid, probes, known):
         weighted = tests * grid.weights[part, None]
-        moments += weighted.T @ hermite_products(directions @ unknown, order)
+        moments += weighted.T @ hermite_products(grid.directions[part] @ unknown, order)
         squares += np.sum(weighted * tests, axis=0)
     return moments, np.sqrt(squares)
+
+
+def _tests(grid: Grid, probes: Probes, known: Floats) -> Iterator[tuple[slice, Floats]]:
+    """The test functions on one part of the grid after the other.
+
+    They are kept where they are few: every order asks for them, and so do all staircases that know the same directions.
+    """
+    parts = [slice(start, start + _CHUNK) for start in range(0, grid.labels.size, _CHUNK)]
+    kept: dict[Any, list[Floats]] = grid.kept.setdefault(_tests, {})
+    name, found = (probes, known.tobytes()), []
+    before = kept.get(name)
+    size = 8 * probes.families.size * grid.labels.size
+    few = before is None and size <= _MOST_KEPT
+    for place, part in enumerate(parts):
+        check_time()
+        tests = before[place] if before else probes.values(grid.labels[part], grid.directions[part] @ known)
+        if few:
+            found.append(tests)
+        yield part, tests
+    if few:
+        while sum(8 * one.families.size for one, _ in kept) * grid.labels.size > _MOST_KEPT - size:
+            kept.pop(next(iter(kept)))  # the oldest
+        kept[name] = found
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy.special import ndtr
@@ -26,7 +27,7 @@ _QUANTILES = 8
 _ROUNDING = 1e-13  # of the largest label
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Probes:
     """Test functions: `values(labels, x)` is (N, count) for labels (N,) and known coordinates x (N, s).
 
@@ -47,6 +48,7 @@ def _waves(dimension: int, count: int) -> tuple[Floats, Floats]:
     return frequencies, phases
 
 
+@cache
 def correlation_probes(known_dimension: int) -> Probes:
     """Y cos(a.x + b): what correlational queries (one gradient, a giant step, one-pass SGD) can see."""
     count = _WAVES if known_dimension else 1
@@ -64,6 +66,12 @@ def label_probes(grid: Grid, known_dimension: int) -> Probes:
     Discrete labels: the indicator of each value times cos(a.x + b). Otherwise Y^p cos(a.x + b) for p = 1..4, which are
     exact for polynomials, and cos(c pi (2 R(Y) - 1) + a.x + b), R being a smooth form of the label's rank.
     """
+    if (label_probes, known_dimension) not in grid.kept:
+        grid.kept[label_probes, known_dimension] = _label_probes(grid, known_dimension)
+    return grid.kept[label_probes, known_dimension]
+
+
+def _label_probes(grid: Grid, known_dimension: int) -> Probes:
     levels = discrete_levels(grid)
     if levels is not None:
         return _indicator_probes(levels, known_dimension)

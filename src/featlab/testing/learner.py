@@ -242,8 +242,9 @@ def _randomness(case: Experiment) -> Iterator[str]:
     again = {
         "alone": replace(case, seeds=(seed,), observe=_quick_names(together)),
         "in another order": replace(case, seeds=case.seeds[::-1]),
-        "with fewer looks": replace(case, times=(float(together["time"].values[-1]),)),
     }
+    if together.sizes["time"] > 1:
+        again["with fewer looks"] = replace(case, times=(float(together["time"].values[-1]),))
     for words, other in again.items():
         found = _run(other)
         for name in _names(found):
