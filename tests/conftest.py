@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
@@ -21,9 +22,14 @@ from featlab.reports import Explanation, explain
 
 _KEPT_SECONDS = 30 * 24 * 3600.0
 _MOST_GROWTH = 2 * 10**9
-# JAX makes one for every program that it lowers, and in it all words of programs: a tenth of the time
-# of a test that finds its programs compiled.
-_one_context = cache(mlir.make_ir_context)
+# JAX makes one for every program that it lowers, and in it all words of programs: a tenth of the time of a test that
+# finds its programs compiled. No two threads may share one: others than the first have their own, as in JAX.
+_new_context = mlir.make_ir_context
+_one_context = cache(_new_context)
+
+
+def _context_of_thread() -> object:
+    return (_one_context if threading.current_thread() is threading.main_thread() else _new_context)()
 
 
 @pytest.fixture(scope="session")
@@ -50,7 +56,7 @@ def compiled_once(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPath
     directory.mkdir(parents=True, exist_ok=True)
     os.utime(directory)  # in use
     LRUCache.put = _put_whole  # type: ignore[method-assign]
-    mlir.make_ir_context = _one_context
+    mlir.make_ir_context = _context_of_thread
     jax.config.update("jax_compilation_cache_dir", str(directory))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     os.environ["JAX_COMPILATION_CACHE_DIR"] = str(directory)
