@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -28,6 +29,7 @@ _AGREEMENT = 1e-11
 _BLOCK = 2_000_000
 # For moments of a field.
 _FIELD_EDGES = np.linspace(-9.0, 9.0, 19)
+_FIELD_LINES = 64  # at a time: what is computed of them then stays in the cache
 
 Function = Callable[[Floats], Floats]
 
@@ -52,14 +54,21 @@ class Projection:
 def line_rule(breaks: Iterable[float], width: float, reach: float) -> tuple[Floats, Floats]:
     """Points and weights for N(0, 1) on [-reach, reach], with 16 Gauss-Legendre points on each piece.
 
-    The pieces are at most `width` long and end at every break.
+    The pieces are at most `width` long and end at every break. Both arrays are kept, and not to be written to.
     """
+    return _line_rule(tuple(breaks), width, reach)
+
+
+@lru_cache(maxsize=64)
+def _line_rule(breaks: tuple[float, ...], width: float, reach: float) -> tuple[Floats, Floats]:
     grid = np.linspace(-reach, reach, 2 * int(np.ceil(reach / width)) + 1)
     edges = np.unique(np.concatenate([grid, [b for b in breaks if abs(b) < reach]]))
     t, w = legendre(_NODES)
     half = 0.5 * np.diff(edges)[:, None]
     x = (0.5 * (edges[1:] + edges[:-1])[:, None] + half * t).ravel()
-    return x, (half * w).ravel() * np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi)
+    weights = (half * w).ravel() * np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi)
+    x.flags.writeable = weights.flags.writeable = False
+    return x, weights
 
 
 def hermite_projection(name: str, function: Function, kinks: tuple[float, ...]) -> Projection:
@@ -166,10 +175,15 @@ def _smoothed(function: Function, kinks: tuple[float, ...], rho: float, tau: flo
 
 def field_moments(function: Function, kinks: Sequence[float], shifts: Floats, scales: Floats) -> Floats:
     """E[s], E[s z], E[s (z^2 - 1)] and E[s^2] of a function s at shift + scale z, z ~ N(0, 1): (4, *shape)."""
-    z, weights, fields = field_rule(kinks, shifts, scales)
-    values = function(fields)
-    moments = [values, values * z, values * (z * z - 1), values**2]
-    return np.array([np.sum(weights * moment, axis=-1) for moment in moments])
+    shifts, scales = np.broadcast_arrays(np.asarray(shifts, dtype=np.float64), np.asarray(scales, dtype=np.float64))
+    found = np.empty((4, shifts.size))
+    for begin in range(0, shifts.size, _FIELD_LINES):
+        block = slice(begin, begin + _FIELD_LINES)
+        z, weights, fields = field_rule(kinks, shifts.reshape(-1)[block], scales.reshape(-1)[block])
+        values = function(fields)
+        for row, moment in zip(found, (values, values * z, values * (z * z - 1), values**2), strict=True):
+            row[block] = np.sum(weights * moment, axis=-1)
+    return found.reshape(4, *shifts.shape)
 
 
 def field_rule(kinks: Sequence[float], shifts: Floats, scales: Floats) -> tuple[Floats, Floats, Floats]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import combinations_with_replacement, permutations
-from math import factorial
+from math import factorial, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -64,7 +64,9 @@ def hermite_normalised_all(max_order: int, x: ArrayLike) -> Floats:
     if max_order >= 1:
         values[1] = x
     for k in range(1, max_order):
-        values[k + 1] = (x * values[k] - np.sqrt(k) * values[k - 1]) / np.sqrt(k + 1)
+        following = np.multiply(x, values[k], out=values[k + 1, ...])
+        following -= sqrt(k) * values[k - 1]
+        following /= sqrt(k + 1)
     return values
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,11 @@ class Kernel(ABC):
         return size**self.homogeneity * self.shape(ops, ops.clip(products / size, -1, 1))
 
 
+@cache
+def _inverse_factorials(count: int) -> tuple[float, ...]:
+    return tuple(1 / math.factorial(j) for j in range(count))
+
+
 @dataclass(frozen=True)
 class Exponential(Kernel):
     """g(t) = exp(t), c_j = 1/j!."""
@@ -56,7 +62,7 @@ class Exponential(Kernel):
 
     def series(self, count: int) -> Floats:
         """1/j!."""
-        return np.array([1 / math.factorial(j) for j in range(count)])
+        return np.array(_inverse_factorials(count))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,9 @@ A map takes inputs (n, d), and random numbers for the noise xi of equivalents, t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -87,6 +89,7 @@ class FreshSamples:
     test_inputs: Floats
     test_labels: Floats
     seed: tuple[int, ...]
+    _last: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, step: OneStep, count: int, number: int, place: int = 0) -> FreshSamples:
@@ -98,19 +101,23 @@ class FreshSamples:
 
     def excess_risks(self, features: Map, ridges: Floats) -> Floats:
         """E[(f* - f)^2] of ridge regression at each lambda, in the convention of `Readout`."""
-        draw = self._noise()
-        fit, test = features(self.inputs, draw), features(self.test_inputs, draw)
+        fit, draw = self._fit(features)
+        test = features(self.test_inputs, draw)
         root = np.sqrt(fit.shape[1])
         fitted = test / root @ ridge_path(fit / root, self.labels, ridges)
         return np.mean((self.test_labels[:, None] - fitted) ** 2, axis=0)
 
     def spectrum(self, features: Map) -> Floats:
         """The eigenvalues of (1/n) sum phi phi^T, ascending."""
-        fit = features(self.inputs, self._noise())
+        fit, _ = self._fit(features)
         return np.asarray(np.linalg.eigvalsh(fit.T @ fit / len(fit)), dtype=np.float64)
 
-    def _noise(self) -> np.random.Generator:
-        return np.random.default_rng(self.seed)
+    def _fit(self, features: Map) -> tuple[Floats, np.random.Generator]:
+        """The features to fit, kept for the next look at the same map; and their noise, as it goes on."""
+        if self._last.get("map") is not features:
+            draw = np.random.default_rng(self.seed)
+            self._last.update(map=features, fit=features(self.inputs, draw), draw=draw)
+        return self._last["fit"], deepcopy(self._last["draw"])
 
 
 def ridge_path(features: Floats, labels: Floats, ridges: Floats) -> Floats:

@@ -119,7 +119,7 @@ def first_gradient(of: OneStep, draw: np.random.Generator) -> FirstGradient:
     for begin in range(0, of.samples, _CHUNK):
         x, y = of.labelled(min(_CHUNK, of.samples - begin), draw)
         fields = x @ start.T
-        residual = y - share * (of.activation.value(fields) @ second)
+        residual = y - share * (of.activation.value(fields) @ second) if share else y
         gradient += (of.activation.derivative(fields) * residual[:, None]).T @ x
         common += residual @ x
         seen += y @ x

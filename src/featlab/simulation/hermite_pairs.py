@@ -7,11 +7,12 @@ test.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from math import factorial, sqrt
 
 import numpy as np
 
-from featlab.gaussian.hermite import Floats, hermite
+from featlab.gaussian.hermite import Floats, hermite_all
 
 _CHUNK = 10_000
 
@@ -34,10 +35,11 @@ def hermite_correlations(
         rows = min(samples - begin, _CHUNK)
         fields = rng.standard_normal((rows, dim)) @ np.concatenate([first, other]).T
         u, perpendicular = fields[:, :pairs], fields[:, pairs:]
+        of_u = hermite_all(max(degrees), u)
         for column, overlap in enumerate(overlaps):
-            v = overlap * u + sqrt(1 - overlap**2) * perpendicular
+            of_v = hermite_all(max(degrees), overlap * u + sqrt(1 - overlap**2) * perpendicular)
             for row, degree in enumerate(degrees):
-                sums[row, column] += np.mean(hermite(degree, u) * hermite(degree, v), axis=1).sum() / factorial(degree)
+                sums[row, column] += np.mean(of_u[degree] * of_v[degree], axis=1).sum() / factorial(degree)
     return sums / samples
 
 
@@ -62,8 +64,9 @@ def query_game(
         The number of queries until one direction is left, and the largest correlation of two directions.
     """
     rng = np.random.default_rng(seed)
-    signs = 2.0 * rng.integers(0, 2, (count, dim)) - 1
-    gram = (signs @ signs.T / dim) ** degree
+    signs = (2 * rng.integers(0, 2, (count, dim)) - 1).astype(np.float32)  # whole numbers to 2^24 are exact, and fast
+    overlaps = (signs @ signs.T).astype(np.float64) / dim
+    gram = reduce(np.multiply, [overlaps] * degree)  # a tenth of the time of **
     largest = float(np.max(np.abs(gram - np.eye(count))))
     size, left, queries = max(1, int(0.9 * (norm / tolerance) ** 2)), np.arange(count), 0
     while left.size > 1:

@@ -49,7 +49,7 @@ CELLS = {
 }
 _STUDY = {cell: f"{cell[0]}-{place}" for place, cell in enumerate(CELLS)}
 # Dimension of message passing, and of the neuron; seeds.
-_SIZES = {ex.Size.QUICK: (150, 0, 8), ex.Size.PAPER: (1000, 2000, 24), ex.Size.LARGE: (4000, 8000, 24)}
+_SIZES = {ex.Size.QUICK: (100, 0, 8), ex.Size.PAPER: (1000, 2000, 24), ex.Size.LARGE: (4000, 8000, 24)}
 _EXPONENTS = ("information_exponent", "leap", "generative_exponent")
 _COSTS = ("amp", "batch_reuse", "one_pass_sgd")
 

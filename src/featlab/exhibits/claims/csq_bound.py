@@ -23,7 +23,7 @@ OVERLAPS = (0.0, 0.25, 0.5, 0.75, 0.9)
 QUERIES = 1e6
 # Of the correlations; repeats; how many directions are drawn, and in which dimensions.
 _SIZES = {
-    ex.Size.QUICK: ({"dim": 64, "samples": 80_000, "pairs": 8}, 12, 300, [64, 256, 1024]),
+    ex.Size.QUICK: ({"dim": 64, "samples": 40_000, "pairs": 8}, 8, 300, [64, 256, 1024]),
     ex.Size.PAPER: ({"dim": 500, "samples": 100_000, "pairs": 16}, 24, 3000, [64, 256, 1024]),
     ex.Size.LARGE: ({"dim": 2000, "samples": 200_000, "pairs": 32}, 24, 10_000, [256, 1024, 4096]),
 }

@@ -51,7 +51,7 @@ _OWN = np.array([regime.new for regime in _REGIMES.values()])
 # n over its power of d, p over d, p over d^2.
 _FEW: dict[str, Any] = {"samples_1": 64, "samples_2": 16, "width_1": 16, "width_2": 0}
 _MANY: dict[str, Any] = {"samples_1": 0, "samples_2": 244, "width_1": 64, "width_2": 7}
-_DIMS = {ex.Size.QUICK: ([48], []), ex.Size.PAPER: ([64, 512], [24, 48]), ex.Size.LARGE: ([64, 1024], [24, 64])}
+_DIMS = {ex.Size.QUICK: ([40], []), ex.Size.PAPER: ([64, 512], [24, 48]), ex.Size.LARGE: ([64, 1024], [24, 64])}
 
 
 def studies(size: ex.Size) -> Mapping[str, ex.Part]:

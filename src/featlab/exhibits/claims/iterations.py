@@ -21,7 +21,7 @@ FOUND = 0.5
 FLAT = 0.25  # of that rate: less than this is no growth
 # Dimensions of random starts; seeds, repeats; dimensions of the others; seeds, repeats.
 _SIZES = {
-    ex.Size.QUICK: ([1000, 4000, 16_000], (64, 1), [1000, 16_000], (16, 1)),
+    ex.Size.QUICK: ([500, 2000, 8000], (64, 1), [1000, 16_000], (16, 1)),
     ex.Size.PAPER: ([1000, 4000, 16_000, 64_000, 256_000], (16, 16), [1000, 16_000, 256_000], (4, 4)),
     ex.Size.LARGE: ([4000, 16_000, 64_000, 256_000, 10**6], (16, 32), [1000, 32_000, 10**6], (4, 4)),
 }

@@ -25,7 +25,7 @@ _NAMES = ("degree", "exponent")
 RIDGE = 1e-3  # added to the kernel matrix: n lambda
 _DIMS = np.geomspace(1e2, 1e10, 9).round().astype(int)
 _SIZES = {  # d; samples over d^((1 - g2) p); runs
-    ex.Size.QUICK: (200, [1.0, 4.0], 8),
+    ex.Size.QUICK: (160, [1.0, 4.0], 8),
     ex.Size.PAPER: (400, [0.5, 1.0, 2.0, 4.0], 16),
     ex.Size.LARGE: (1000, [0.5, 1.0, 2.0, 4.0], 16),
 }

@@ -28,7 +28,7 @@ SECOND = [-2.0, -1.0, -0.5, -0.25, 0.25, 0.5, 1.0, 2.0]  # the values of a
 FIELDS = (np.arange(-12, 13) / 4).tolist()  # the values of lambda
 INPUTS, SHOWN = 1024, 2  # fresh inputs for each lambda; single neurons that are drawn
 # d, neurons for each value of a, runs. n/d is the same at all sizes: it is what the claim's n >> d is about.
-_SIZES = {ex.Size.QUICK: (128, 32, 6), ex.Size.PAPER: (512, 64, 16), ex.Size.LARGE: (1024, 64, 32)}
+_SIZES = {ex.Size.QUICK: (96, 32, 6), ex.Size.PAPER: (512, 64, 16), ex.Size.LARGE: (1024, 64, 32)}
 _RATIOS = [16, 128, 1024]
 _LIMIT, _PRINTED, _WRONG = "n >> d", "slope as printed", "sqrt 2 for sqrt 3"
 _ALLOWED = 0.01  # n = 1024 d is not n >> d: means differ by .0023 at most, slopes by .5% of the largest

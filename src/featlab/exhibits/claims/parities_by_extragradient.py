@@ -34,7 +34,7 @@ CASES = {
         "0.5/d",
         "3.5",
         {
-            ex.Size.QUICK: [64, 192, 576],
+            ex.Size.QUICK: [48, 144, 432],
             ex.Size.PAPER: [250, 1000, 4000, 16_000],
             ex.Size.LARGE: [1000, 10_000, 100_000],
         },
@@ -44,14 +44,14 @@ CASES = {
         "0.4/d^1.5",
         "1.2*dim",
         {
-            ex.Size.QUICK: [24, 36, 54],
+            ex.Size.QUICK: [24, 34, 48],
             ex.Size.PAPER: [96, 192, 384, 768],
             ex.Size.LARGE: [192, 384, 768, 1536],
         },
     ),
 }
-_RUNS = {ex.Size.QUICK: (32, 1), ex.Size.PAPER: (16, 8), ex.Size.LARGE: (16, 16)}  # seeds, repeats
-_WHOLE = {ex.Size.QUICK: 32, ex.Size.PAPER: 192, ex.Size.LARGE: 384}
+_RUNS = {ex.Size.QUICK: (24, 1), ex.Size.PAPER: (16, 8), ex.Size.LARGE: (16, 16)}  # seeds, repeats
+_WHOLE = {ex.Size.QUICK: 24, ex.Size.PAPER: 192, ex.Size.LARGE: 384}
 _RULE = {
     "loss": "correlation", "constraint": "spherical", "design": "virtual", "batch": 16, "looks": 121
 }  # fmt: skip

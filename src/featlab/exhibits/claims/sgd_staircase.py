@@ -18,7 +18,7 @@ STAIRCASE, BROKEN = "h1 + h1*h2", "h1 + h2*h3"
 LEVEL, LOOKS = 0.25, 51
 # d; the last n/d; seeds
 _SIZES = {
-    ex.Size.QUICK: ([50, 150, 450], 60.0, 24),
+    ex.Size.QUICK: ([40, 120, 360], 60.0, 24),
     ex.Size.PAPER: ([100, 400, 1600, 6400], 80.0, 64),
     ex.Size.LARGE: ([400, 1600, 6400, 25_600, 102_400], 100.0, 128),
 }

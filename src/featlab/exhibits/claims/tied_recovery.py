@@ -39,7 +39,7 @@ _MANY = 12  # samples over dimension from which on the first order in d/n is com
 # What is judged of many batches: the constant K, at one d and n for every target, and the order of the exponents.
 _PRECISE, _ORDER = "precise", "order"
 _PRECISE_SIZES: dict[ex.Size, dict[str, Any]] = {
-    ex.Size.QUICK: {"dim": 40, "samples": [2000], "seeds": 80},
+    ex.Size.QUICK: {"dim": 40, "samples": [2000], "seeds": 48},
     ex.Size.PAPER: {"dim": 40, "samples": [2000], "seeds": 80},
     ex.Size.LARGE: {"dim": 80, "samples": [8000], "seeds": 80},
 }

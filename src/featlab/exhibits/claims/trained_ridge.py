@@ -25,7 +25,7 @@ _PAIRS = {
 _NOISE = 0.01
 # A giant step goes below the floor: the control of the bound.
 _GIANT: dict[str, Any] = {"activation": "tanh", "target": "tanh(h1)", "noise": _NOISE, "steps": 3.0, "ridges": 0.05}
-_SIZES = {ex.Size.QUICK: (150, 8), ex.Size.PAPER: (300, 8), ex.Size.LARGE: (1200, 8)}
+_SIZES = {ex.Size.QUICK: (120, 8), ex.Size.PAPER: (300, 8), ex.Size.LARGE: (1200, 8)}
 
 
 def studies(size: ex.Size) -> Mapping[str, ex.Part]:

@@ -163,8 +163,10 @@ class Averages:
 
     def _line(self, variance: float) -> tuple[Floats, Floats]:
         """A rule for v ~ N(0, 1), cut where sqrt(q) v + b meets a kink or begins to saturate."""
-        breaks = [(place - self.bias) / np.sqrt(variance) for place in (0.0, *self._places(np.sqrt(variance)))]
-        return line_rule(breaks, _LINE_WIDTH, _LINE_REACH)
+        return line_rule(self._cuts(variance), _LINE_WIDTH, _LINE_REACH)
+
+    def _cuts(self, variance: float) -> tuple[float, ...]:
+        return tuple((place - self.bias) / np.sqrt(variance) for place in (0.0, *self._places(np.sqrt(variance))))
 
     def _places(self, scale: float) -> tuple[float, ...]:
         """Where to cut a line on which the argument of sigma has this standard deviation."""
@@ -181,11 +183,17 @@ class Averages:
 def _coefficients(averages: Averages, variance: float) -> Coefficients:
     """d alpha_j / dq = E[sigma' v h_j] / (2 sqrt(q))."""
     v, weights = averages._line(variance)
-    basis, fields = hermite_normalised_all(_ORDER, v), np.sqrt(variance) * v + averages.bias
+    basis, fields = _basis(averages._cuts(variance)), np.sqrt(variance) * v + averages.bias
     outputs = averages.activation.value(fields)
     values = basis @ (weights * outputs)
     changes = basis @ (weights * v * averages.activation.derivative(fields)) / (2 * np.sqrt(variance))
     return Coefficients(values, changes, _tail(values, float(weights @ outputs**2)))
+
+
+@lru_cache(maxsize=4)
+def _basis(cuts: tuple[float, ...]) -> Floats:
+    """h_j on the rule for v with these cuts: without bias and kinks the same one at every q."""
+    return hermite_normalised_all(_ORDER, line_rule(cuts, _LINE_WIDTH, _LINE_REACH)[0])
 
 
 def _tail(coefficients: Floats, energy: float) -> float:
