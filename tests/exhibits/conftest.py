@@ -6,7 +6,6 @@ import fcntl
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from matplotlib.figure import Figure
@@ -36,9 +35,6 @@ def shown(results: Path) -> Callable[[str], Report]:
         with (locks / id).open("w") as lock, pytest.MonkeyPatch.context() as patch:
             fcntl.flock(lock, fcntl.LOCK_EX)
             patch.setattr(pictures, "write_animation", _ends)
-            patch.setattr(pictures, "_DPI", _DPI)
-            patch.setattr(pictures, "_FRAME_DPI", _DPI)
-            patch.setattr(Figure, "savefig", _laid_out_once)
             return read_report(results, id, Size.QUICK) or run_exhibit(find_exhibit(id), Size.QUICK, results)
 
     return show
@@ -50,12 +46,4 @@ def _ends(frames: Iterator[Figure], directory: Path) -> dict[str, str]:
     return _write_animation(iter([first, last]), directory)
 
 
-def _laid_out_once(figure: Figure, *args: Any, **options: Any) -> None:
-    """In a second format a figure keeps the layout of the first, which takes as long as to draw it."""
-    _savefig(figure, *args, **options)
-    figure.set_layout_engine("none")
-
-
-_DPI = 36  # nobody looks at these pictures
-_savefig = Figure.savefig
 _write_animation = pictures.write_animation
