@@ -20,7 +20,7 @@ from featlab.study import Runner
 K = 3
 PLACES = ((0.5, 0.0), (0.3, 0.4), (0.2, 0.5), (0.0, 0.9))  # (g1, g2), from the dearest to the cheapest
 FOUND = 0.9  # a run has arrived at this correlation
-_DIMS = {ex.Size.QUICK: (20, 40), ex.Size.PAPER: (24, 48, 96), ex.Size.LARGE: (24, 48, 96, 192)}
+_DIMS = {ex.Size.QUICK: (24, 48), ex.Size.PAPER: (24, 48, 96), ex.Size.LARGE: (24, 48, 96, 192)}
 _TARGET, _ACTIVATION, _NOISE = "He3(h1)/sqrt(6)", "He3", 0.1
 _RATE = 0.1 * 6**-0.5  # steps of .1 with the student He3/sqrt(6)
 _TASK: dict[str, Any] = {
