@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 QUICK := tests/targets tests/gaussian tests/experiments tests/learners tests/figures tests/simulation/test_steps.py \
 	tests/simulation/test_random.py tests/test_import_direction.py tests/test_files.py tests/test_supply.py
 PIPFLAGS ?= # more for the environment of `make test`
-PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist worksteal
 
 .PHONY: demo test every quick check docs course build oldest bench audit lock clean
 
@@ -16,8 +16,8 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 
 demo: $(VENV)/.installed
 	$(BIN)/featlab explain "He4(h1) + sign(h1*h2*h3)" --dim 1000 --html explanation.html
 
-# Lint, format, types and every test, side by side: either fails the whole. Two processes of tests, each with one thread
-# for linear algebra: more would fight over cores.
+# Lint, format, types and every test, side by side: either fails the whole. Three processes of tests for two cores, as
+# tests of servers, of browsers and of Slurm wait; each with one thread for linear algebra: more would fight over cores.
 test: $(VENV)/.installed-dev
 	$(MAKE) --no-print-directory --jobs 2 every check
 
