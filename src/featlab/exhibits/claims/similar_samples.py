@@ -330,8 +330,8 @@ EXHIBIT = ex.Exhibit(
     "d.",
     settled="The first quick run, at d = 1000, had the order of the rates written the wrong way round, which failed, "
     "and one of twenty controls got away by chance; d is 2000 since. After the run of paper size the integral was "
-    "rounded to twelve digits and the equation got two nodes more, so that what is zero is shown as zero, and the table "
-    "has m instead of |m|; nothing was drawn again.",
+    "rounded to twelve digits and the equation got two nodes more, so that what is zero is shown as zero, and the "
+    "table has m instead of |m|; nothing was drawn again.",
     figure={
         "How fast it begins": ex.Panel(
             ex.Overlay(ex.Of("rate", _RATE), "similarity", "Gaussian integral", "simulation, d = {dim}"),
