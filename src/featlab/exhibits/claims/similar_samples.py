@@ -41,7 +41,7 @@ SHARE = 0.9  # of the rate of the same sample that a very similar one has at lea
 NONE = 0.05  # and two fresh ones at most
 # Of the rates: d, samples of a seed, similarities. Of the runs: dimensions, last look, similarities.
 _RATES = {
-    ex.Size.QUICK: (10_000, 200_000, [SAME, VERY, LESS, 0.7, FRESH]),
+    ex.Size.QUICK: (10_000, 100_000, [SAME, VERY, LESS, 0.7, FRESH]),
     ex.Size.PAPER: (10_000, 5_000_000, [SAME, VERY, 0.95, LESS, 0.8, 0.7, 0.6, 0.5, FRESH]),
     ex.Size.LARGE: (10**6, 20_000_000, [SAME, VERY, 0.95, LESS, 0.8, 0.7, 0.6, 0.5, 0.4, FRESH]),
 }
