@@ -8,6 +8,7 @@ from featlab.exhibits import Size, all_exhibits, find_exhibit
 from featlab.exhibits.find import exhibit_ids
 from featlab.exhibits.running import places
 from featlab.reports.gallery import write_gallery
+from featlab.reports.links import _LETTERS
 from featlab.study.identity import runs_of
 from tests.reports.gallery_checks import faults
 
@@ -40,3 +41,8 @@ def test_the_gallery_of_all_is_whole(shown, results, tmp_path):
     written = write_gallery(tmp_path / "site", results)
     assert written.shown == written.total == len(exhibit_ids())
     assert faults(tmp_path / "site") == []
+
+
+def test_there_is_a_letter_for_every_exhibit():
+    """Those that lines of an explanation name; one without a letter would end it with a fault."""
+    assert len(set(_LETTERS)) == len(_LETTERS) >= len(exhibit_ids())

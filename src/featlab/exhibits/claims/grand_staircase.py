@@ -212,7 +212,7 @@ EXHIBIT = ex.Exhibit(
     },
     remarks="The talk writes the sign without the factor 5 that the authors' code has; the rows He4 + sign are with "
     "factor 1. On the sphere the parity must win against the pull of He4 towards h1, so that its size decides whether "
-    "one neuron goes on, at any d: begun at overlaps (.9, .15, .15) these settings end with .005 of h2 and h3 for "
+    "one neuron goes on: in runs aside begun at overlaps (.9, .15, .15) these settings end with .005 of h2 and h3 for "
     "the factor 1, .01 for 2, with .06 and growing for 3, with .45 for 5 (d = 2000, n = 1000 d, 8 seeds). For plain "
     "SGD on this target the talk says d^3 samples, where the leap gives d^2.",
     figure=lambda view: _picture(view, list(view.theory), _LOOKS),
